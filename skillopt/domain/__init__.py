@@ -1,0 +1,1 @@
+"""Values without I/O: documents, tasks, jobs, outcomes, events."""

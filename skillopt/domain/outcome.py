@@ -1,0 +1,41 @@
+"""What came of a job, as a type.
+
+`Scored`, `ModelFailed` and `Invalid` are what the model (or the task) did: they are committed
+and cached. `InfraFailed` is what the infrastructure did: it has no score, is never committed,
+never cached, and is retried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Committed = Literal["scored", "model_failed", "invalid"]
+
+
+class LedgerLine(BaseModel):
+    """A result as a run's ledger holds it: what was seen, and the score if there is one.
+
+    For a rollout or an optimizer call `hard` and `soft` are absent: only judgements have scores.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    outcome: Committed
+    digest: str
+    hard: float | None = None
+    soft: float | None = None
+    #: The run that paid for it; any other run had it from the cache.
+    payer: str = ""
+
+
+@dataclass(frozen=True)
+class InfraFailed:
+    """No score: an outage, a throttle, a timeout, a refused credential, a killed worker."""
+
+    code: str
+    message: str
+    retry_after_s: float | None = None
+    fatal: bool = False

@@ -1,0 +1,75 @@
+"""What a finished job leaves behind: the bodies of results.
+
+The digest of a body is what a ledger pins; bodies are small, trajectories are blobs.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from skillopt.domain.fingerprint import digest
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @property
+    def digest(self) -> str:
+        return digest(self.model_dump(mode="json"))
+
+
+class ReplyBody(_Body):
+    """What a model answered, to a task or to an optimizer prompt."""
+
+    kind: Literal["reply"] = "reply"
+    text: str
+    finish_reason: str = "stop"
+    tools_called: tuple[str, ...] = ()
+    #: Blob of the messages that were sent.
+    trajectory: str | None = None
+
+
+class CriterionResult(_Body):
+    """One criterion of a judge: what was asked in plain words, and whether it held."""
+
+    kind: Literal["criterion"] = "criterion"
+    name: str
+    requirement: str
+    passed: bool
+    detail: str = ""
+
+
+class JudgementBody(_Body):
+    """A judge's verdict; `feedback` is shown verbatim to the analyst."""
+
+    kind: Literal["judgement"] = "judgement"
+    hard: float
+    soft: float
+    criteria: tuple[CriterionResult, ...] = ()
+    feedback: str = ""
+
+
+class InvalidBody(_Body):
+    """The task cannot be scored: left out of both arms, counted and shown, never a zero."""
+
+    kind: Literal["invalid"] = "invalid"
+    reason: str
+
+
+Body = ReplyBody | JudgementBody | InvalidBody
+BODY: TypeAdapter[Body] = TypeAdapter(Annotated[Body, Field(discriminator="kind")])
+
+
+class Receipt(BaseModel):
+    """How a result came about: kept beside the body, never part of its digest."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    worker: str = ""
+    seconds: float = 0.0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_micro_usd: int = 0

@@ -1,0 +1,46 @@
+"""Every duration of the queue in one value, so that tests scale time and scripts hold no literal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DAY_S = 86_400.0
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Durations in seconds, and the counts that bound repetition."""
+
+    #: A worker's hold on a job; a worker that dies gives its jobs back after this long.
+    lease_s: float = 30.0
+    #: How often a worker renews its leases.
+    heartbeat_s: float = 10.0
+    #: A coordinator's hold on a run.
+    lead_s: float = 15.0
+    #: How often a coordinator renews its hold.
+    lead_renew_s: float = 5.0
+    #: The reconciler's period: a lost claim is sent again within this time.
+    tick_s: float = 5.0
+    #: A message that nobody claimed is sent again after this long, doubling each time.
+    resend_s: float = 60.0
+    #: How long a worker waits in place for a throttle before it gives the job back.
+    throttle_wait_s: float = 20.0
+    #: Claims lost in the normal lane before a job is quarantined.
+    max_lost_claims: int = 2
+    #: Claims lost in quarantine before a job is dead.
+    max_quarantine_claims: int = 3
+    #: How often a job may be given back for infrastructure reasons before its run pauses.
+    max_infra_rounds: int = 4
+    #: A budget reservation that is not renewed is settled at its estimate after this long.
+    reservation_s: float = 90.0
+    spec_ttl_s: float = 7 * DAY_S
+    result_ttl_s: float = 14 * DAY_S
+    blob_ttl_s: float = 30 * DAY_S
+    doorbell_ttl_s: float = DAY_S
+    worker_ttl_s: float = 30.0
+    view_ttl_s: float = 60.0
+
+
+#: All processes on one machine under one supervisor: faults are noticed fast.
+EMBEDDED = Timing(lease_s=10.0, heartbeat_s=3.0, lead_s=5.0, lead_renew_s=1.5, tick_s=2.0,
+                  resend_s=20.0)

@@ -1,0 +1,175 @@
+"""The one error tree.
+
+    SkillOptError
+    ├── InputError             what a person wrote is wrong: exit 2, names file, key, value, fix
+    │   ├── ConfigError        spec, catalogue or command line
+    │   ├── TaskError          task records and splits
+    │   └── StoreBusy          another command holds the store
+    ├── StateError             the shared state refused or is away
+    │   ├── Fenced             somebody else owns the run now
+    │   ├── StaleVersion       the log moved on since it was read
+    │   ├── StateUnavailable   Redis cannot be reached
+    │   └── StateCorrupt       a stored value is not what its key promises
+    ├── CallError              one model call failed for reasons outside the model
+    │   ├── RateLimited · ServerFailed · CallTimeout · ConnectionFailed     retryable
+    │   ├── AuthFailed · UnknownModel · BadRequest                          fatal for the backend
+    │   ├── ContentFiltered                                                 fatal for the task
+    │   └── BudgetExhausted                                                 fatal for the run
+    ├── ReplyError             the model's reply does not have the form it was asked for
+    ├── WireError              a queue message that this version does not understand
+    └── EmbeddedError          a supervised child process could not be started or kept alive
+
+Each class has a `code` for machines; its docstring is the default message.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class SkillOptError(Exception):
+    """Something went wrong in SkillOpt Fleet."""
+
+    code: ClassVar[str] = "error"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str | None = None, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message or (self.__doc__ or self.code).strip())
+        self.retry_after_s = retry_after_s
+
+
+class InputError(SkillOptError):
+    """The input is not usable."""
+
+    code = "bad_input"
+
+
+class ConfigError(InputError):
+    """The configuration is not usable."""
+
+    code = "bad_config"
+
+
+class TaskError(InputError):
+    """The task records are not usable."""
+
+    code = "bad_tasks"
+
+
+class StoreBusy(InputError):
+    """Another command is using this store."""
+
+    code = "store_busy"
+
+
+class StateError(SkillOptError):
+    """The shared state refused the operation."""
+
+    code = "state"
+
+
+class Fenced(StateError):
+    """Another coordinator owns this run now."""
+
+    code = "fenced"
+
+
+class StaleVersion(StateError):
+    """The run's log has moved on since it was read."""
+
+    code = "stale"
+
+
+class StateUnavailable(StateError):
+    """The shared state cannot be reached."""
+
+    code = "state_unavailable"
+    retryable = True
+
+
+class StateCorrupt(StateError):
+    """A stored value does not have the form its key promises."""
+
+    code = "state_corrupt"
+
+
+class CallError(SkillOptError):
+    """A model call failed for a reason outside the model."""
+
+    code = "call"
+
+
+class RateLimited(CallError):
+    """The provider asked us to slow down."""
+
+    code = "rate_limited"
+    retryable = True
+
+
+class ServerFailed(CallError):
+    """The provider answered with a server error."""
+
+    code = "server_error"
+    retryable = True
+
+
+class CallTimeout(CallError):
+    """The provider did not answer in time."""
+
+    code = "timeout"
+    retryable = True
+
+
+class ConnectionFailed(CallError):
+    """The provider cannot be reached."""
+
+    code = "connection"
+    retryable = True
+
+
+class AuthFailed(CallError):
+    """The provider refused the credential."""
+
+    code = "auth"
+
+
+class UnknownModel(CallError):
+    """The provider does not have this model."""
+
+    code = "unknown_model"
+
+
+class BadRequest(CallError):
+    """The provider refused the request as malformed."""
+
+    code = "bad_request"
+
+
+class ContentFiltered(CallError):
+    """The provider's content filter refused the prompt."""
+
+    code = "content_filter"
+
+
+class BudgetExhausted(CallError):
+    """The run's budget does not allow another call."""
+
+    code = "budget"
+
+
+class ReplyError(SkillOptError):
+    """The model's reply does not have the form it was asked for."""
+
+    code = "unparseable"
+
+
+class WireError(SkillOptError):
+    """This worker does not understand the message."""
+
+    code = "wire"
+
+
+class EmbeddedError(SkillOptError):
+    """A child process of the embedded mode could not be kept running."""
+
+    code = "embedded"

@@ -1,0 +1,1 @@
+"""How a document learns: pure functions, one file per stage."""

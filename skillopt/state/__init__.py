@@ -1,0 +1,1 @@
+"""Shared memory behind ports; `memory` and `redis` implement them."""

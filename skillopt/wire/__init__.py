@@ -1,0 +1,1 @@
+"""The contract between producer and workers: names, queues, payloads."""

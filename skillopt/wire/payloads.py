@@ -1,0 +1,43 @@
+"""What a queue message says: "please try this job". Ids and hashes only, never a text."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from skillopt.errors import WireError
+from skillopt.wire.tasks import WIRE_VERSION
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+
+
+class TryJob(BaseModel):
+    """The one message of the queue.
+
+    `judge` is a hint: the blob of the judge whose local judgement may be committed together with
+    the rollout. Losing it costs one more message, never a result.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: Literal[1] = 1
+    job: Sha256
+    run: Name
+    backend: Name
+    lane: Literal["normal", "quarantine"] = "normal"
+    judge: Sha256 | None = None
+    judge_version: int | None = None
+
+
+def decode(payload: Any) -> TryJob:  # noqa: ANN401 - whatever arrived
+    """Read a message; anything unexpected is a typed error, never a guess."""
+    try:
+        return TryJob.model_validate(payload)
+    except ValidationError as error:
+        found = payload.get("version") if isinstance(payload, dict) else None
+        raise WireError(
+            f"message of version {found!r} is not understood by version {WIRE_VERSION}: "
+            f"{error.error_count()} problem(s)"
+        ) from error
