@@ -51,6 +51,8 @@ class Backend(_Record):
     #: Tokens and calls count, money does not (a flat-rate plan).
     subscription: bool = False
     timeout_s: float = Field(default=120.0, gt=0)
+    #: How the simulator that the embedded mode starts behaves (kind `simulated` only).
+    simulator: dict[str, Any] = Field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:

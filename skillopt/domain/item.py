@@ -20,7 +20,7 @@ class Check(_Record):
     """One rule of a rule judge; `skillopt.judges.rule` knows the operations."""
 
     op: str
-    arg: str | int | float | None = None
+    arg: bool | str | int | float | None = None
 
 
 class RuleJudge(_Record):

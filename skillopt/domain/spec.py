@@ -6,7 +6,7 @@ raising it continues the run.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -36,6 +36,19 @@ class Optimizer(_Section):
     skill_update_mode: Literal["patch"] = "patch"
     lr_control_mode: Literal["fixed"] = "fixed"
     max_skill_tokens: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_minimum_fits(cls, written: Any) -> Any:  # noqa: ANN401 - not yet validated
+        """A small `learning_rate` alone is enough: the default minimum gives way to it."""
+        if isinstance(written, dict) and "min_learning_rate" not in written:
+            maximum = written.get("learning_rate")
+            if (
+                type(maximum) is int
+                and 0 <= maximum < cls.model_fields["min_learning_rate"].default
+            ):
+                return {**written, "min_learning_rate": maximum}
+        return written
 
     @model_validator(mode="after")
     def _minimum_below_maximum(self) -> Optimizer:

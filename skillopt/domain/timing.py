@@ -1,4 +1,4 @@
-"""Every duration of the queue in one value, so that tests scale time and scripts hold no literal."""
+"""Every duration of the queue in one value: tests scale time, scripts hold no literal."""
 
 from __future__ import annotations
 
@@ -29,8 +29,12 @@ class Timing:
     max_lost_claims: int = 2
     #: Claims lost in quarantine before a job is dead.
     max_quarantine_claims: int = 3
-    #: How often a job may be given back for infrastructure reasons before its run pauses.
-    max_infra_rounds: int = 4
+    #: How long a job that was given back for infrastructure reasons rests.
+    infra_delay_s: float = 5.0
+    #: How often that may happen to a job before its run pauses.
+    max_infra_rounds: int = 12
+    #: How long calls in flight may go on after a worker was told to stop.
+    drain_s: float = 300.0
     #: A budget reservation that is not renewed is settled at its estimate after this long.
     reservation_s: float = 90.0
     spec_ttl_s: float = 7 * DAY_S
@@ -42,5 +46,12 @@ class Timing:
 
 
 #: All processes on one machine under one supervisor: faults are noticed fast.
-EMBEDDED = Timing(lease_s=10.0, heartbeat_s=3.0, lead_s=5.0, lead_renew_s=1.5, tick_s=2.0,
-                  resend_s=20.0)
+EMBEDDED = Timing(
+    lease_s=10.0,
+    heartbeat_s=3.0,
+    lead_s=5.0,
+    lead_renew_s=1.5,
+    tick_s=2.0,
+    resend_s=20.0,
+    drain_s=2.0,
+)

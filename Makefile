@@ -1,0 +1,53 @@
+# Everything a newcomer needs, on a machine with Python 3.11 (or newer), gcc and make.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON := $(shell for p in python3 python3.12 python3.11; do \
+	$$p -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$p && break; done)
+
+.PHONY: help demo install dev test test-slow lint check clean constraints
+
+help:  ## show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+demo: install  ## install and watch a skill being trained (no key, no Redis, no Docker needed)
+	$(BIN)/skillopt demo
+
+install: $(VENV)/.installed  ## make the environment with what the product needs
+
+dev: $(VENV)/.dev  ## add what tests and linters need
+
+test: dev  ## run the test suite (2 processes; slow tests are left out)
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
+
+test-slow: dev  ## run the tests that take long
+	$(BIN)/pytest -n 2 --dist loadgroup -m slow
+
+lint: dev  ## format check, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: lint test  ## all that CI runs
+
+constraints: dev  ## write the pinned versions of what is installed now
+	$(BIN)/pip freeze --exclude-editable --exclude skillopt-fleet | grep -E '^[A-Za-z0-9._-]+==' > constraints.txt
+
+clean:  ## remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with venv is needed and was not found" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@ $(VENV)/.installed

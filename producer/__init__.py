@@ -1,0 +1,1 @@
+"""Turns a run into work: submission, coordination, the command line, what people see."""

@@ -1,0 +1,85 @@
+"""From an error to one message and an exit code."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from enum import IntEnum
+
+import typer
+
+from producer.view.printable import printable
+from skillopt.errors import BudgetExhausted, InputError, SkillOptError
+
+
+class ExitCode(IntEnum):
+    """How a command ended, for scripts."""
+
+    FINISHED = 0
+    BAD_INPUT = 2
+    BUDGET = 3
+    FAILED = 4
+    INTERRUPTED = 130
+
+
+def exit_code_of(error: BaseException) -> ExitCode:
+    match error:
+        case KeyboardInterrupt():
+            return ExitCode.INTERRUPTED
+        case InputError() | typer.TyperException():
+            return ExitCode.BAD_INPUT
+        case BudgetExhausted():
+            return ExitCode.BUDGET
+        case _:
+            return ExitCode.FAILED
+
+
+def report(error: BaseException, *, json: bool, debug: bool) -> ExitCode:
+    """Tell what went wrong: one message on standard error, or with --json one object.
+
+    With `debug` the traceback follows on standard error.
+    """
+    code, message = code_of(error), message_of(error)
+    if json:
+        from producer.cli.console import print_json  # noqa: PLC0415 - start-up stays fast
+
+        print_json({"error": {"code": code, "message": message}})
+    else:
+        sys.stderr.write(f"skillopt: {printable(message)}\n")
+    if debug:
+        sys.stderr.write("".join(traceback.format_exception(error)))
+    sys.stderr.flush()
+    return exit_code_of(error)
+
+
+def code_of(error: BaseException) -> str:
+    """Give the word that programs see."""
+    match error:
+        case SkillOptError():
+            return error.code
+        case KeyboardInterrupt():
+            return "interrupted"
+        case typer.TyperException():
+            return "usage"
+        case _:
+            return "internal"
+
+
+def message_of(error: BaseException) -> str:
+    """Give the sentence that people see."""
+    match error:
+        case KeyboardInterrupt():
+            return "interrupted; the same command continues where this one stopped"
+        case typer.TyperException():
+            context = getattr(error, "ctx", None)
+            path = context.command_path if context is not None else "skillopt"
+            return f"{error.format_message().rstrip()}\nSee `{path} --help`."
+        case SkillOptError():
+            return str(error)
+        case OSError() if error.filename is not None:
+            return f"{str(error.filename)!r}: {error.strerror or error}"
+        case _:
+            return (
+                f"unexpected {type(error).__name__}: {error}; this is a defect, please report it "
+                "with the traceback that SKILLOPT_DEBUG=1 shows"
+            )

@@ -1,0 +1,124 @@
+"""The command `skillopt`: its commands in groups, and what every one of them does on an error.
+
+Nothing heavy is imported here: a command imports what it needs when it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from io import TextIOWrapper
+from json import dumps
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from producer.cli import check, demo, evaluate, init, run, show, simulate
+from producer.cli.environment import OURS, conflict, own_version
+from producer.cli.help_text import help_text
+
+START, UNDERSTAND, TEAM, OPERATE = "Start", "Understand", "Team", "Operate"
+
+#: Group, name, command; `--help` lists groups and commands in this order.
+COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
+    (START, "demo", demo.demo),
+    (START, "init", init.init),
+    (START, "run", run.run),
+    (UNDERSTAND, "check", check.check),
+    (UNDERSTAND, "eval", evaluate.evaluate),
+    (UNDERSTAND, "show", show.show),
+    (OPERATE, "simulate", simulate.simulate),
+)
+#: Settings of single commands beyond their name and group.
+_SETTINGS: dict[str, dict[str, Any]] = {"simulate": simulate.PASS_ON}
+
+app = typer.Typer(
+    name="skillopt",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _group, _name, _command in COMMANDS:
+    app.command(
+        _name,
+        rich_help_panel=_group,
+        help=help_text(_command),
+        **_SETTINGS.get(_name, {}),
+    )(_command)
+
+
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    """Train a SKILL.md on your own tasks: try, reflect, edit, and keep only what measures better.
+
+    Every command explains itself with --help, and prints one JSON object with --json.
+
+    First steps:
+      skillopt demo                  a whole run against a simulated model
+      skillopt init my-skill         a spec, a skill and tasks to start from
+      skillopt run my-skill/spec.yaml
+    """
+    if version:
+        typer.echo(f"{OURS} {own_version()}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
+
+
+app.callback(invoke_without_command=True, help=help_text(root))(root)
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Run one command line and give its exit code; every error ends as one message."""
+    json = "--json" in arguments
+    if problem := conflict():
+        return _refuse(problem, json=json)
+    from producer.cli.errors import report  # noqa: PLC0415 - only once the environment is ours
+
+    debug = os.environ.get("SKILLOPT_DEBUG", "") not in ("", "0")
+    _tolerate_any_encoding()
+    try:
+        command = typer.main.get_command(app)
+        with command.make_context("skillopt", list(arguments)) as context:
+            command.invoke(context)
+        sys.stdout.flush()
+    except typer.Exit as ending:
+        return ending.exit_code
+    except BrokenPipeError:
+        return _reader_left()
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - last chance for a message
+        return report(error, json=json, debug=debug)
+    return 0
+
+
+def entry() -> NoReturn:
+    """Run the console script."""
+    sys.exit(run_command(sys.argv[1:]))
+
+
+def _refuse(problem: str, *, json: bool) -> int:
+    """Say why nothing can start here, with the standard library alone."""
+    if json:
+        error = {"code": "environment", "message": problem}
+        sys.stdout.write(dumps({"error": error}, indent=2) + "\n")
+    else:
+        sys.stderr.write(f"skillopt: {problem}\n")
+    return 2
+
+
+def _tolerate_any_encoding() -> None:
+    """Let a terminal that lacks a character show a question mark instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _reader_left() -> int:
+    """End quietly when whoever read our output (`| head`) has gone."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())  # the interpreter flushes it once more at exit
+    return 141

@@ -1,0 +1,100 @@
+"""Options that mean the same in every command that has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+CacheMode = Literal["on", "refresh", "off"]
+
+SpecArgument = Annotated[
+    Path, typer.Argument(metavar="SPEC", help="The spec file (YAML).", show_default=False)
+]
+BackendsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--backends",
+        metavar="FILE",
+        help="Catalogue of backends. Without it: SKILLOPT_BACKENDS, backends.yaml beside the "
+        "spec, the user's configuration folder, the packaged catalogue.",
+        show_default=False,
+    ),
+]
+RedisOption = Annotated[
+    str | None,
+    typer.Option(
+        "--redis",
+        metavar="URL",
+        envvar="SKILLOPT_REDIS_URL",
+        help="A shared Redis. Without it, a private one is started for this command.",
+        show_default=False,
+    ),
+]
+StoreOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--store",
+        metavar="DIR",
+        help="Where the private Redis and the run folders live. By default .skillopt beside the "
+        "spec; for a command without a spec, in the working directory.",
+        show_default=False,
+    ),
+]
+WorkersOption = Annotated[
+    int,
+    typer.Option("--workers", metavar="N", min=1, help="Worker processes for each backend."),
+]
+ConcurrencyOption = Annotated[
+    int | None,
+    typer.Option(
+        "--concurrency",
+        metavar="N",
+        min=1,
+        help="Calls in flight from one worker process. By default, the backend's own limit.",
+        show_default=False,
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="SECTION.KEY=VALUE",
+        help="Set one value of the spec, e.g. --set train.num_epochs=1. Repeatable.",
+        show_default=False,
+    ),
+]
+LimitOption = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        metavar="N",
+        min=1,
+        help="Use at most N tasks of every split, for a smoke run.",
+        show_default=False,
+    ),
+]
+CacheOption = Annotated[
+    CacheMode | None,
+    typer.Option(
+        "--cache",
+        help="on: reuse results. refresh: make new ones for this run. off: keep them out of "
+        "every other run too. By default, as the spec says.",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on standard output, nothing else.")
+]
+QuietOption = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Plain log lines instead of the live view, no hints."),
+]
+NewOption = Annotated[
+    bool,
+    typer.Option("--new", help="Start a new run even if the same one exists or is finished."),
+]
+
+DEFAULT_STORE_NAME = ".skillopt"
+DEFAULT_WORKERS = 1

@@ -1,0 +1,135 @@
+"""`skillopt run`: one run, here, to its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from producer.cli.options import (
+    DEFAULT_STORE_NAME,
+    DEFAULT_WORKERS,
+    BackendsOption,
+    CacheOption,
+    ConcurrencyOption,
+    JsonOption,
+    LimitOption,
+    NewOption,
+    QuietOption,
+    RedisOption,
+    SetOption,
+    SpecArgument,
+    StoreOption,
+    WorkersOption,
+)
+
+if TYPE_CHECKING:
+    from producer.cli.console import Terminal
+    from producer.session import SessionOptions
+    from skillopt.config.load import LoadedSpec
+
+
+def run(
+    spec: SpecArgument,
+    backends: BackendsOption = None,
+    redis: RedisOption = None,
+    store: StoreOption = None,
+    workers: WorkersOption = DEFAULT_WORKERS,
+    concurrency: ConcurrencyOption = None,
+    set_: SetOption = None,
+    limit: LimitOption = None,
+    cache: CacheOption = None,
+    new: NewOption = False,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Train a skill here, to the end. The same command again continues, or shows what came of it.
+
+    Workers, coordinator and (without --redis) a private Redis are started and ended with the
+    command. Ctrl-C leaves nothing running; whatever is killed, nothing finished is paid twice.
+
+    \b
+    Exit codes: 0 finished, 2 bad input, 3 budget used up, 4 failed, 130 interrupted.
+    \b
+    Examples:
+      skillopt run my-skill/spec.yaml
+      skillopt run my-skill/spec.yaml --workers 4 --set train.num_epochs=1
+      skillopt run my-skill/spec.yaml --limit 4 --json
+    """  # noqa: D301 - the backspace marks lines that keep their breaks
+    import os  # noqa: PLC0415 - start-up stays fast
+
+    from producer.cli.console import Terminal  # noqa: PLC0415
+    from producer.embedded.simulators import published_revision  # noqa: PLC0415
+    from producer.session import SessionOptions  # noqa: PLC0415
+    from skillopt.config.load import load_plan  # noqa: PLC0415
+
+    loaded = load_plan(
+        spec,
+        backends_file=backends,
+        environ=os.environ,
+        overrides=set_ or (),
+        limit=limit,
+        cache=cache,
+        publish_revision=published_revision,
+    )
+    options = SessionOptions(
+        store=store or default_store(spec),
+        command=f"skillopt run {spec}",
+        redis_url=redis,
+        workers=workers,
+        concurrency=concurrency,
+    )
+    run_and_report(loaded, options, Terminal.open(json=json, quiet=quiet), new=new)
+
+
+def default_store(spec: Path) -> Path:
+    return spec.resolve().parent / DEFAULT_STORE_NAME
+
+
+def run_and_report(
+    loaded: LoadedSpec, options: SessionOptions, terminal: Terminal, *, new: bool = False
+) -> None:
+    """Run a loaded spec with a live view, then say what came of it; exits unless all is well."""
+    import os  # noqa: PLC0415 - start-up stays fast
+
+    from producer.session import finished_before, replica_of  # noqa: PLC0415
+    from producer.summary import exit_code  # noqa: PLC0415
+    from producer.view.final import final_report  # noqa: PLC0415
+    from skillopt.config.catalogue import require_credentials  # noqa: PLC0415
+
+    require_credentials(loaded.backends.values(), os.environ)
+    for warning in loaded.warnings:
+        terminal.warn(warning)
+    if new:
+        loaded = replica_of(loaded, options.store)
+    ended = finished_before(loaded, options.store) or _watch(loaded, options, terminal)
+    state = ended.state
+    terminal.show(
+        *final_report(ended.summary, initial=state.plan.skill, best=state.texts[state.best])
+    )
+    terminal.emit(ended.summary.model_dump(mode="json"))
+    code = exit_code(state)
+    if code:
+        raise typer.Exit(code)
+
+
+def _watch(loaded: LoadedSpec, options: SessionOptions, terminal: Terminal):  # type: ignore[no-untyped-def]  # noqa: ANN202 - Ended; imported late
+    from producer.session import Watcher, latest_other, run_to_end  # noqa: PLC0415
+    from producer.view.live import LiveView  # noqa: PLC0415
+    from producer.view.printable import safe  # noqa: PLC0415
+    from skillopt.config.difference import describe_changes  # noqa: PLC0415
+    from skillopt.loop.sample import total_steps  # noqa: PLC0415
+
+    def note(text: str) -> None:
+        terminal.err.print(safe(text, "cyan"), soft_wrap=True)
+
+    other = latest_other(options.store, loaded)
+    if other is not None and not (options.store / "runs" / loaded.plan.run_id).exists():
+        note(f"a new run: it differs from {other.path.name} in")
+        for change in describe_changes(other.read_plan(), loaded.plan):
+            note(f"  {change}")
+    steps = total_steps(loaded.plan) if loaded.plan.mode == "train" else 0
+    with LiveView(terminal.err, enabled=terminal.live, total_steps=steps) as view:
+        watcher = Watcher(event=view.event, update=view.update, note=note)
+        return run_to_end(loaded, options, watcher)

@@ -1,0 +1,76 @@
+"""`skillopt show`: what happened in a run, down to a single call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from producer.cli.options import DEFAULT_STORE_NAME, JsonOption, StoreOption
+
+if TYPE_CHECKING:
+    from producer.run_folder import RunFolder
+
+
+def show(
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="A run's id, a unique prefix of it, its name, its folder, or `last`.",
+            show_default=False,
+        ),
+    ],
+    step: Annotated[
+        int | None,
+        typer.Option("--step", metavar="N", min=1, help="One step: edits, gate, difference."),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option("--task", metavar="ID", help="Every attempt at one task, in full."),
+    ] = None,
+    call: Annotated[
+        str | None,
+        typer.Option("--call", metavar="ID", help="One call in full, by its job id or a prefix."),
+    ] = None,
+    store: StoreOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show a run: its scores and steps, or one step, one task or one call in full.
+
+    A call is shown with the messages sent, the reply, each check with its reason, tokens, cost,
+    and whether it came from the cache or from which worker.
+
+    Examples:
+      skillopt show last
+      skillopt show last --step 2
+      skillopt show last --task brief-03 --step 2
+      skillopt show my-skill --call 4f2a
+    """
+    from producer.cli.console import Terminal  # noqa: PLC0415 - start-up stays fast
+    from producer.cli.show_parts import show_call, show_run, show_step, show_task  # noqa: PLC0415
+
+    terminal = Terminal.open(json=json)
+    folder = open_run(run, store)
+    if call is not None:
+        show_call(terminal, folder, call)
+    elif task is not None:
+        show_task(terminal, folder, task, step)
+    elif step is not None:
+        show_step(terminal, folder, step)
+    else:
+        show_run(terminal, folder)
+
+
+def open_run(reference: str, store: Path | None) -> RunFolder:
+    """Find a run by reference in a store, or by the path of its folder.
+
+    Raises InputError, with what there is, if no run or more than one is meant.
+    """
+    from producer.run_folder import RunFolder, find_run  # noqa: PLC0415 - start-up stays fast
+
+    path = Path(reference)
+    if (path / "plan.json").is_file():
+        return RunFolder(path)
+    return find_run((store or Path(DEFAULT_STORE_NAME)) / "runs", reference)

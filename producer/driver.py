@@ -1,0 +1,286 @@
+"""Drives one run: fold, decide, want, send, wait. One coordinator at a time, by lease and fence.
+
+All truth is in the log and the ledger, so a driver may die at any moment and another goes on
+from there. The lease is renewed by a thread of its own; a driver that lost it stops at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from producer.facts import LedgerFacts, ResultMissing
+from producer.minutes import active_seconds
+from skillopt.domain.events import Event, GaveUp, Paused, decode_event, encode_event
+from skillopt.domain.plan import RunPlan
+from skillopt.domain.run import RunState
+from skillopt.domain.timing import Timing
+from skillopt.domain.view import RunView
+from skillopt.errors import StateCorrupt, StateUnavailable
+from skillopt.loop import fold
+from skillopt.loop.decide import Decision, decide
+from skillopt.loop.jobs import JobFactory, WantedJob
+from skillopt.state.ports import (
+    Lane,
+    Lead,
+    LogEntry,
+    State,
+    Want,
+    WantAnswer,
+    WantStatus,
+    WorkerInfo,
+)
+
+log = logging.getLogger(__name__)
+
+#: Reasons that no later try can mend: the run pauses at once and names them.
+FATAL_CODES = frozenset({"auth", "unknown_model", "bad_request", "refused"})
+
+#: Bounds of the in-flight window of one run on one backend.
+MIN_WINDOW, MAX_WINDOW = 4, 256
+
+#: Blobs are stored again after this long, so that they outlive a long run.
+BLOB_RENEWAL_S = 3_600.0
+
+
+class Sender(Protocol):
+    def send(self, run: str, job: WantedJob, *, backend: str, lane: Lane) -> None: ...
+
+
+class Mirror(Protocol):
+    """Where a run's log is mirrored; it is completed before anything new is decided."""
+
+    def follow(self, entries: Sequence[LogEntry], state: RunState, facts: LedgerFacts) -> None: ...
+
+
+@dataclass
+class _Progress:
+    """What the last round of wants found."""
+
+    in_flight: int = 0
+    hits: int = 0
+    next_delay_s: float | None = None
+    reasons: tuple[str, ...] = ()
+    quarantine: tuple[str, ...] = ()
+
+
+class Driver:
+    """One run in the hands of this coordinator."""
+
+    def __init__(
+        self,
+        lead: Lead,
+        state: State,
+        sender: Sender,
+        mirror: Mirror,
+        timing: Timing,
+    ) -> None:
+        self._lead = lead
+        self._ports = state
+        self._sender = sender
+        self._mirror = mirror
+        self._timing = timing
+        self._stored_at: dict[int, float] = {}
+        self._lost = threading.Event()
+
+    def drive(self, stop: threading.Event) -> None:
+        """Work on the run until it ends, pauses, `stop` is set or the lease is lost."""
+        renewal = threading.Thread(target=self._keep_lead, args=[stop], daemon=True)
+        renewal.start()
+        try:
+            self._load()
+            cursor = self._ports.doorbell.wait(self._lead.run, "", timeout_s=0)
+            while not stop.is_set() and not self._lost.is_set():
+                if self._state.status != "running":
+                    return
+                progress = self._advance()
+                if progress is None:
+                    continue
+                timeout_s = min(self._timing.tick_s, progress.next_delay_s or self._timing.tick_s)
+                cursor = self._ports.doorbell.wait(
+                    self._lead.run, cursor, timeout_s=max(0.01, timeout_s)
+                )
+        finally:
+            self._lost.set()
+            renewal.join(timeout=self._timing.lead_renew_s)
+
+    # --- loading ----------------------------------------------------------------------------
+
+    def _load(self) -> None:
+        run = self._lead.run
+        info = self._ports.runs.info(run)
+        if info is None:
+            raise StateCorrupt(f"run {run!r} is not stored")
+        plan_hash = info.meta["plan"]
+        stored = self._ports.blobs.get([plan_hash]).get(plan_hash)
+        if stored is None:
+            raise StateCorrupt(f"the plan of run {run!r} is not stored any more")
+        plan = RunPlan.model_validate_json(stored)
+        entries = self._ports.runs.log(run)
+        self._version = len(entries)
+        self._state = fold.fold(plan, [decode_event(entry.event) for entry in entries])
+        self._facts = LedgerFacts(run, self._ports.runs.ledger(run), self._ports.results)
+        self._factory = JobFactory(plan, run)
+        self._active_before_s = active_seconds(entries)
+        self._began = time.monotonic()
+        self._mirror.follow(entries, self._state, self._facts)
+
+    def _keep_lead(self, stop: threading.Event) -> None:
+        while not stop.is_set() and not self._lost.wait(self._timing.lead_renew_s):
+            try:
+                lead = self._ports.runs.lead(self._lead.run, self._lead.owner)
+            except StateUnavailable as error:
+                log.warning("lead not renewed: %s", error, extra={"event": "lead_unrenewed"})
+                continue
+            if lead is None or lead.fence != self._lead.fence:
+                log.warning("lead lost", extra={"event": "lead_lost", "run": self._lead.run})
+                self._lost.set()
+
+    # --- one round --------------------------------------------------------------------------
+
+    def _advance(self) -> _Progress | None:
+        """Decide once; None if the state moved, so that deciding again may find more."""
+        try:
+            decision = decide(self._state, self._facts, self._factory)
+        except ResultMissing as missing:
+            log.warning("%s; it is run again", missing, extra={"event": "result_missing"})
+            self._ports.results.forget(self._lead, [missing.job])
+            self._facts.forget(missing.job)
+            return None
+        if decision.events:
+            self._step(decision.events)
+            return None
+        pause = self._over_budget()
+        if pause is not None:
+            self._step([pause])
+            return None
+        progress, gave_up = self._want_all(decision)
+        if gave_up:
+            self._step(gave_up)
+            return None
+        if progress.hits:
+            return None
+        self._show(decision, progress)
+        return progress
+
+    def _step(self, events: Sequence[Event]) -> None:
+        state = self._state
+        for event in events:
+            state = fold.apply(state, event)
+        self._version = self._ports.runs.step(
+            self._lead,
+            version=self._version,
+            events=[encode_event(event) for event in events],
+            status=state.status,
+            open=state.status == "running",
+        )
+        self._state = state
+        entries = self._ports.runs.log(self._lead.run, after=self._version - len(events))
+        self._mirror.follow(entries, state, self._facts)
+        for event in events:
+            log.info("%s", event.type, extra={"event": event.type, "run": self._lead.run})
+
+    def _over_budget(self) -> Paused | None:
+        refused = self._ports.budgets.spend(self._lead.run).refused
+        if refused:
+            detail = f"the budget for {refused} is used up; raise budget.max_{refused}"
+            return Paused(why="budget", detail=f"{detail} and give the same command again")
+        minutes = self._state.budget.max_minutes
+        active_s = self._active_before_s + time.monotonic() - self._began
+        if minutes is not None and active_s > minutes * 60:
+            detail = f"the run has been active for {active_s / 60:.1f} of {minutes:g} minutes"
+            return Paused(why="budget", detail=f"{detail}; raise budget.max_minutes")
+        return None
+
+    # --- jobs -------------------------------------------------------------------------------
+
+    def _want_all(self, decision: Decision) -> tuple[_Progress, list[Event]]:
+        by_backend: dict[str, list[WantedJob]] = {}
+        for job in decision.wanted:
+            backend = self._state.plan.backends[job.role].backend
+            by_backend.setdefault(backend, []).append(job)
+        workers = self._ports.fleet.workers()
+        progress, gave_up = _Progress(), list[Event]()
+        for backend, jobs in by_backend.items():
+            live = [w for w in workers if w.backend == backend]
+            answers = self._want(backend, jobs, _window(live))
+            gave_up += self._absorb(backend, jobs, answers, progress)
+            if not any(w.lane == "normal" for w in live):
+                progress.reasons += (f"waiting for a worker of backend {backend!r}",)
+        return progress, gave_up
+
+    def _want(self, backend: str, jobs: list[WantedJob], room: int) -> list[WantAnswer]:
+        wants = [Want(job.id, job.spec.encoded) for job in jobs]
+        answers = self._ports.board.want(self._lead, wants, room=room)
+        for job, answer in zip(jobs, answers, strict=True):
+            if answer.status is WantStatus.SEND:
+                self._store(job, again=answer.rounds > 0)
+                self._sender.send(self._lead.run, job, backend=backend, lane=answer.lane)
+        return answers
+
+    def _store(self, job: WantedJob, *, again: bool) -> None:
+        now = time.monotonic()
+        due = [
+            blob
+            for blob in job.blobs
+            if again or now - self._stored_at.get(hash(blob), -BLOB_RENEWAL_S) >= BLOB_RENEWAL_S
+        ]
+        if due:
+            self._ports.blobs.put(due)
+            self._stored_at.update(dict.fromkeys(map(hash, due), now))
+
+    def _absorb(
+        self,
+        backend: str,
+        jobs: list[WantedJob],
+        answers: list[WantAnswer],
+        progress: _Progress,
+    ) -> list[Event]:
+        given_up: dict[str, str] = {}
+        fatal = ""
+        held: list[WantAnswer] = []
+        for job, answer in zip(jobs, answers, strict=True):
+            if answer.status is WantStatus.HIT and answer.line is not None:
+                self._facts.add(job.id, answer.line)
+                progress.hits += 1
+            elif answer.status is WantStatus.DEAD:
+                given_up[job.id] = f"{job.label}: {answer.reason}"
+            elif answer.status is WantStatus.HELD:
+                held.append(answer)
+                hopeless = answer.reason.split(":")[0] in FATAL_CODES
+                fatal = fatal or (f"backend {backend!r}: {answer.reason}" if hopeless else "")
+                if hopeless or answer.rounds >= self._timing.max_infra_rounds:
+                    given_up[job.id] = f"{job.label}: {answer.reason}"
+            elif answer.status is not WantStatus.LATER:
+                progress.in_flight += 1
+        if any(answer.lane == "quarantine" for answer in answers):
+            progress.quarantine += (backend,)
+        if held:
+            soonest = min(answer.delay_s for answer in held)
+            progress.next_delay_s = min(soonest, progress.next_delay_s or soonest)
+            progress.reasons += (f"backend {backend!r}: {held[0].reason}",)
+        events: list[Event] = [GaveUp(jobs=given_up)] if given_up else []
+        if fatal:
+            events.append(Paused(why="infrastructure", detail=fatal))
+        return events
+
+    def _show(self, decision: Decision, progress: _Progress) -> None:
+        view = RunView(
+            stage=decision.stage,
+            done=decision.done,
+            total=decision.total,
+            in_flight=progress.in_flight,
+            cache_hits=self._facts.cache_hits,
+            quarantine=progress.quarantine,
+            waiting="; ".join(progress.reasons),
+        )
+        self._ports.runs.show_view(self._lead.run, view.model_dump_json())
+
+
+def _window(live: Sequence[WorkerInfo]) -> int:
+    capacity = sum(worker.capacity for worker in live)
+    return max(MIN_WINDOW, min(MAX_WINDOW, 2 * capacity))

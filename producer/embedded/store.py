@@ -1,0 +1,54 @@
+"""The store: the folder that holds an embedded run's Redis data, its run folders and its lock."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillopt.errors import ConfigError
+
+DEFAULT_NAME = ".skillopt"
+
+
+@dataclass(frozen=True)
+class Store:
+    """A usable store folder. `root` is absolute and free of symbolic links."""
+
+    root: Path
+
+    @classmethod
+    def open(cls, path: Path) -> Store:
+        """Open or create a store; raises ConfigError if it is not a folder we can write to."""
+        fix = "give another folder with --store"
+        try:
+            if path.exists() and not path.is_dir():
+                raise ConfigError(f"store {str(path)!r} is not a folder: {fix}")
+            store = cls(path.resolve())
+            store.redis_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            store.runs_dir.mkdir(exist_ok=True)
+            for folder in (store.root, store.redis_dir):
+                with tempfile.NamedTemporaryFile(dir=folder, prefix=".writable-"):
+                    pass
+        except (OSError, RuntimeError) as error:  # RuntimeError: symbolic links in a circle
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ConfigError(
+                f"store {str(path)!r} cannot be written to ({reason}): {fix}"
+            ) from error
+        return store
+
+    @property
+    def redis_dir(self) -> Path:
+        return self.root / "redis"
+
+    @property
+    def runs_dir(self) -> Path:
+        return self.root / "runs"
+
+    @property
+    def logs_dir(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def lock_path(self) -> Path:
+        return self.root / "lock"

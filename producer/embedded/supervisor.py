@@ -1,0 +1,135 @@
+"""Keeping the children of an embedded run alive, and ending them in order."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from types import TracebackType
+
+from producer.embedded.child import (
+    DEFAULT_RESTART_RULE,
+    Child,
+    ChildSpec,
+    RestartRule,
+    launch_under_guard,
+)
+from producer.embedded.redis_server import RedisServer
+from skillopt.guarded import GuardedProcess, GuardTerms
+
+POLL_S = 0.05
+REDIS = "redis"
+
+
+@dataclass(frozen=True)
+class StopRule:
+    """How children are made to end; durations in seconds from SIGTERM."""
+
+    quit_after_s: float = 5.0
+    kill_after_s: float = 10.0
+    #: From SIGTERM to SIGKILL when the owner died without stopping its children.
+    orphan_grace_s: float = 5.0
+
+
+@dataclass(frozen=True)
+class Death:
+    """A child that ended, and the exit code its guard gave."""
+
+    name: str
+    code: int
+
+
+class Supervisor:
+    """Owns named children and, if given, the Redis server they use.
+
+    The owner calls `poll` regularly. Nothing outlives the owner: on `stop`, at the end of the
+    `with` block, and if the owner is killed.
+    """
+
+    def __init__(
+        self,
+        server: RedisServer | None = None,
+        *,
+        restart: RestartRule = DEFAULT_RESTART_RULE,
+        stop: StopRule = StopRule(),
+    ) -> None:
+        self._server = server
+        self._restart_rule = restart
+        self._stop_rule = stop
+        self._children: dict[str, Child] = {}
+        self._specs: list[ChildSpec] = []
+        self._stopped = False
+        if server is not None:
+            self._children[REDIS] = Child(
+                REDIS, server.launch, server.process, log_path=server.log_path, rule=restart
+            )
+
+    def start(self, spec: ChildSpec) -> None:
+        """Start a child; raises EmbeddedError if not even its guard can be started."""
+        if self._stopped:
+            raise ValueError(f"child {spec.name!r} started after stop()")
+        if spec.name in self._children:
+            raise ValueError(f"there is a child {spec.name!r} already")
+        hold = () if self._server is None else (self._server.clients_fd,)
+        terms = GuardTerms(grace_s=self._stop_rule.orphan_grace_s, hold_fds=hold)
+        launch = partial(launch_under_guard, spec, terms)
+        rule = self._restart_rule if spec.restart else None
+        self._children[spec.name] = Child(
+            spec.name, launch, launch(), log_path=spec.log_path, rule=rule
+        )
+        self._specs.append(spec)
+
+    def poll(self) -> list[Death]:
+        """Start dead children again when their delay has passed; returns the deaths just seen.
+
+        Raises EmbeddedError, naming the child and quoting its log, on a crash loop.
+        """
+        if self._stopped:
+            return []
+        codes = [(child.name, child.poll()) for child in self._children.values()]
+        return [Death(name, code) for name, code in codes if code is not None]
+
+    def process(self, name: str) -> GuardedProcess:
+        """The present process of a child (of the server: `"redis"`)."""
+        return self._children[name].process
+
+    def stop(self) -> None:
+        """End all children, then the server. Idempotent."""
+        self.stop_children()
+        if self._server is not None:
+            self._server.stop()
+
+    def stop_children(self) -> None:
+        """End all children, group by group in stop order, but not the server. Idempotent."""
+        self._stopped = True
+        ordered = sorted(self._specs, key=lambda spec: spec.stop_order)
+        for _, group in groupby(ordered, key=lambda spec: spec.stop_order):
+            self._stop_group([self._children[spec.name].process for spec in group])
+
+    def __enter__(self) -> Supervisor:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _stop_group(self, processes: Sequence[GuardedProcess]) -> None:
+        began = time.monotonic()
+        due = [
+            (0.0, signal.SIGTERM),
+            (self._stop_rule.quit_after_s, signal.SIGQUIT),
+            (self._stop_rule.kill_after_s, signal.SIGKILL),
+        ]
+        while running := [process for process in processes if process.poll() is None]:
+            while due and time.monotonic() - began >= due[0][0]:
+                _, number = due.pop(0)
+                for process in running:
+                    process.signal(number)
+            time.sleep(POLL_S)

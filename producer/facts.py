@@ -1,0 +1,74 @@
+"""A run's ledger and results, as its coordinator sees them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from pydantic import ValidationError
+
+from skillopt.domain.outcome import LedgerLine
+from skillopt.domain.results import BODY, Body
+from skillopt.errors import StateCorrupt
+from skillopt.state.ports import Results
+
+#: Bodies kept in memory; the store has the rest.
+BODY_CACHE = 4_096
+
+
+class ResultMissing(StateCorrupt):
+    """A result in the ledger is not stored any more."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(f"the result of job {job[:16]} is not stored any more")
+        self.job = job
+
+
+class LedgerFacts:
+    """Lines from the ledger, bodies from the results they pin."""
+
+    def __init__(self, run: str, ledger: dict[str, str], results: Results) -> None:
+        self._run = run
+        self._results = results
+        self._lines = {job: _line(job, raw) for job, raw in ledger.items()}
+        self._bodies: OrderedDict[str, Body] = OrderedDict()
+
+    def line(self, job: str) -> LedgerLine | None:
+        return self._lines.get(job)
+
+    def body(self, job: str) -> Body:
+        known = self._bodies.get(job)
+        if known is not None:
+            self._bodies.move_to_end(job)
+            return known
+        stored = self._results.get([job]).get(job)
+        if stored is None:
+            raise ResultMissing(job)
+        try:
+            body = BODY.validate_json(stored.body)
+        except ValidationError as error:
+            raise StateCorrupt(f"the result of job {job!r} is not understood: {error}") from error
+        if body.digest != self._lines[job].digest:
+            raise ResultMissing(job)
+        self._bodies[job] = body
+        if len(self._bodies) > BODY_CACHE:
+            self._bodies.popitem(last=False)
+        return body
+
+    def add(self, job: str, raw: str) -> None:
+        self._lines[job] = _line(job, raw)
+
+    def forget(self, job: str) -> None:
+        self._lines.pop(job, None)
+        self._bodies.pop(job, None)
+
+    @property
+    def cache_hits(self) -> int:
+        """Results that another run paid for."""
+        return sum(line.payer != self._run for line in self._lines.values())
+
+
+def _line(job: str, raw: str) -> LedgerLine:
+    try:
+        return LedgerLine.model_validate_json(raw)
+    except ValidationError as error:
+        raise StateCorrupt(f"ledger line of job {job!r} is not understood: {error}") from error

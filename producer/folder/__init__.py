@@ -1,0 +1,1 @@
+"""The pieces of a run folder: durable files, the mirror of the log, rows derived from it."""

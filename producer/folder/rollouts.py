@@ -1,0 +1,113 @@
+"""Records of a document's attempts at items: an evaluation as its jobs left it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from producer.folder.stored import LinesOnly, StoredCalls
+from producer.records import RecordOutcome, RolloutRecord
+from skillopt.domain.item import Item, SplitName
+from skillopt.domain.messages import Message
+from skillopt.domain.results import InvalidBody, JudgementBody, ReplyBody
+from skillopt.domain.run import RunState
+from skillopt.loop.evaluate import Attempt, Evaluation, evaluate
+from skillopt.loop.facts import Facts
+from skillopt.loop.jobs import JobFactory
+
+EXPIRED = "its result is not stored any more"
+NOT_SENT = "the messages that were sent are not stored any more"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which attempts are meant: a document on items, and what people call the stage."""
+
+    stage: str
+    step: int | None
+    skill: str
+    split: SplitName
+    items: Sequence[Item]
+    samples: int
+
+
+def locate(state: RunState, facts: Facts, scope: Scope) -> Evaluation:
+    """Find the jobs of an evaluation from the ledger's lines alone."""
+    return evaluate(
+        state,
+        LinesOnly(facts),
+        JobFactory(state.plan, state.run),
+        skill=scope.skill,
+        split=scope.split,
+        items=scope.items,
+        samples=scope.samples,
+        stage=scope.stage,
+    )
+
+
+def collect(
+    state: RunState, stored: StoredCalls, evaluation: Evaluation, scope: Scope
+) -> list[RolloutRecord]:
+    """Record every attempt of an evaluation, in its order; one without a result is "missing"."""
+    attempts = evaluation.attempts
+    stored.load([job for attempt in attempts for job in _jobs(attempt)])
+    sent = stored.messages(attempt.rollout for attempt in attempts)
+    return [_record(state, stored, a, scope, sent.get(a.rollout)) for a in attempts]
+
+
+def _jobs(attempt: Attempt) -> list[str]:
+    return [attempt.rollout, *([attempt.judgement] if attempt.judgement else [])]
+
+
+def _record(
+    state: RunState,
+    stored: StoredCalls,
+    attempt: Attempt,
+    scope: Scope,
+    messages: tuple[Message, ...] | None,
+) -> RolloutRecord:
+    rollout = stored.call(attempt.rollout)
+    reply = rollout.body if rollout and isinstance(rollout.body, ReplyBody) else None
+    judged = stored.call(attempt.judgement) if attempt.judgement else None
+    judgement = judged.body if judged and isinstance(judged.body, JudgementBody) else None
+    outcome, problem = _outcome(state, stored, attempt)
+    if reply and messages is None and not problem:
+        problem = NOT_SENT
+    line = attempt.judge_line
+    return RolloutRecord(
+        stage=scope.stage,
+        step=scope.step,
+        split=scope.split,
+        item=attempt.item.id,
+        sample=attempt.sample,
+        skill=scope.skill,
+        rollout=attempt.rollout,
+        judgement=attempt.judgement,
+        outcome=outcome,
+        problem=problem,
+        hard=line.hard if line else None,
+        soft=line.soft if line else None,
+        messages=messages,
+        reply=reply.text if reply else None,
+        finish_reason=reply.finish_reason if reply else None,
+        tools_called=reply.tools_called if reply else (),
+        criteria=judgement.criteria if judgement else (),
+        feedback=judgement.feedback if judgement else "",
+        receipt=rollout.receipt if rollout else None,
+    )
+
+
+def _outcome(state: RunState, stored: StoredCalls, attempt: Attempt) -> tuple[RecordOutcome, str]:
+    """Say what came of an attempt; the ledger decides, the stored bodies explain."""
+    calls = [stored.call(job) for job in _jobs(attempt)]
+    if attempt.invalid:
+        bodies = [call.body for call in calls if call]
+        reasons = [body.reason for body in bodies if isinstance(body, InvalidBody)]
+        return "invalid", "; ".join(reasons) or EXPIRED
+    if attempt.reply_line is None or attempt.judge_line is None:
+        reasons = [state.given_up[job] for job in _jobs(attempt) if job in state.given_up]
+        return "missing", "; ".join(reasons) or "no result was obtained"
+    if not all(calls):
+        return "missing", EXPIRED
+    failed = "model_failed" in (attempt.reply_line.outcome, attempt.judge_line.outcome)
+    return ("model_failed" if failed else "scored"), ""

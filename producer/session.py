@@ -1,0 +1,265 @@
+"""Runs one run to its end on this machine: everything it needs is started, watched and ended.
+
+Embedded (a private Redis of the store) or on a shared one: only the URL differs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+
+from producer.embedded import children
+from producer.embedded.lock import StoreLock
+from producer.embedded.redis_server import RedisServer
+from producer.embedded.simulators import start_simulators
+from producer.embedded.store import Store
+from producer.embedded.supervisor import Supervisor
+from producer.facts import LedgerFacts
+from producer.minutes import active_seconds
+from producer.mirror import FolderMirror
+from producer.run_folder import RunFolder
+from producer.submit import Submission, submit
+from producer.summary import Summary, summarize
+from producer.view.live import Snapshot
+from skillopt.config.catalogue import dump_catalogue
+from skillopt.config.load import LoadedSpec
+from skillopt.config.runtime import timing
+from skillopt.domain.backend import Backend
+from skillopt.domain.events import Event, decode_event
+from skillopt.domain.run import RunState
+from skillopt.domain.view import RunView
+from skillopt.errors import StateUnavailable
+from skillopt.loop import fold
+from skillopt.state.redis.connect import connect
+
+#: How often the run is looked at; a ring of its doorbell comes sooner.
+LOOK_S = 0.25
+
+
+@dataclass(frozen=True)
+class SessionOptions:
+    store: Path
+    command: str
+    redis_url: str | None = None
+    workers: int = 1
+    concurrency: int | None = None
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Who is told of the run: every event once, and how it stands now and then."""
+
+    event: Callable[[Event], None]
+    update: Callable[[Snapshot], None]
+    note: Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Ended:
+    summary: Summary
+    state: RunState
+
+
+class Interrupted(KeyboardInterrupt):
+    """The command was told to stop; the run continues with the same command."""
+
+
+def finished_before(loaded: LoadedSpec, store: Path) -> Ended | None:
+    """Give a run that is finished already: nothing is started, nothing is called."""
+    folder = RunFolder(store / "runs" / loaded.plan.run_id)
+    if not (folder.path / "summary.json").exists():
+        return None
+    state, summary = folder.state(), folder.read_summary()
+    if state.finished is None or summary is None:
+        return None
+    return Ended(summary.model_copy(update={"new_calls": 0}), state)
+
+
+def replica_of(loaded: LoadedSpec, store: Path) -> LoadedSpec:
+    """Give the same plan under a run id that is not taken yet."""
+    number, plan = 1, loaded.plan
+    while (store / "runs" / plan.run_id).exists():
+        plan, number = loaded.plan.model_copy(update={"replica": number}), number + 1
+    return replace(loaded, plan=plan)
+
+
+def run_to_end(loaded: LoadedSpec, options: SessionOptions, watcher: Watcher) -> Ended:
+    """Create or continue the run and stay until it finishes or pauses."""
+    store = Store.open(options.store)
+    with (
+        _interruptible(),
+        StoreLock.acquire(store, command=options.command) as lock,
+        _supervisor(lock, options) as (supervisor, url),
+    ):
+        return _Session(loaded, options, watcher, store, supervisor, url).run()
+
+
+@contextmanager
+def _supervisor(lock: StoreLock, options: SessionOptions) -> Iterator[tuple[Supervisor, str]]:
+    if options.redis_url is not None:
+        with Supervisor() as supervisor:
+            yield supervisor, options.redis_url
+        return
+    with RedisServer.start(lock) as server, Supervisor(server) as supervisor:
+        yield supervisor, server.url
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Turn the first SIGINT or SIGTERM into `Interrupted`; later ones wait for the clean-up."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, signal.SIG_IGN)
+        raise Interrupted
+
+    before = {one: signal.signal(one, interrupt) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+class _Session:
+    def __init__(
+        self,
+        loaded: LoadedSpec,
+        options: SessionOptions,
+        watcher: Watcher,
+        store: Store,
+        supervisor: Supervisor,
+        url: str,
+    ) -> None:
+        self._loaded = loaded
+        self._options = options
+        self._watcher = watcher
+        self._store = store
+        self._supervisor = supervisor
+        self._env = children.environment(os.environ, url)
+        self._ports = connect(url, timing(self._env))
+        self._folder = RunFolder(store.runs_dir / loaded.plan.run_id)
+
+    def run(self) -> Ended:
+        plan = self._loaded.plan
+        origin = {"skill": str(self._loaded.skill_path), "spec": str(self._loaded.spec_path)}
+        self._folder.create(plan, origin)
+        submission = submit(self._ports, plan, meta={"skill": origin["skill"]}, wait=time.sleep)
+        before = sum(self._ports.budgets.spend(plan.run_id).calls.values())
+        self._tell(submission)
+        self._start_children()
+        self._watch()
+        self._supervisor.stop_children()
+        return self._complete(before)
+
+    def _tell(self, submission: Submission) -> None:
+        if submission.what in {"resumed", "attached"}:
+            self._watcher.note(f"continuing run {submission.run}")
+
+    # --- processes --------------------------------------------------------------------------
+
+    def _start_children(self) -> None:
+        self._backends = start_simulators(
+            self._supervisor, self._store, self._loaded.backends, self._env, self._supervisor.poll
+        )
+        self._catalogue = self._store.root / "backends.resolved.yaml"
+        self._catalogue.write_text(dump_catalogue(self._backends), encoding="utf-8")
+        self._supervisor.start(
+            children.coordinator(self._store, self._loaded.plan.run_id, self._env)
+        )
+        for backend in self._backends.values():
+            for number in range(1, self._options.workers + 1):
+                self._start_worker(backend, number)
+
+    def _start_worker(self, backend: Backend, number: int, *, quarantine: bool = False) -> None:
+        concurrency = self._options.concurrency or backend.limits.concurrency
+        self._supervisor.start(
+            children.worker(
+                self._store,
+                backend,
+                self._catalogue,
+                self._env,
+                number=number,
+                concurrency=concurrency,
+                quarantine=quarantine,
+            )
+        )
+
+    # --- watching ---------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        run, plan = self._loaded.plan.run_id, self._loaded.plan
+        cursor, seen, entries = "", 0, self._ports.runs.log(self._loaded.plan.run_id)
+        known = active_seconds(entries)
+        state = fold.fold(plan, [decode_event(entry.event) for entry in entries])
+        seen, began = len(entries), time.monotonic()
+        quarantined: set[str] = set()
+        while state.status == "running":
+            self._supervisor.poll()
+            try:
+                for entry in self._ports.runs.log(run, after=seen):
+                    event, seen = decode_event(entry.event), entry.seq
+                    state = fold.apply(state, event)
+                    self._watcher.event(event)
+                view = RunView.model_validate_json(self._ports.runs.view(run) or "{}")
+                spend = self._ports.budgets.spend(run)
+                elapsed_s = known + time.monotonic() - began
+                self._watcher.update(Snapshot(state, view, spend, elapsed_s, self._priced))
+                for backend in set(view.quarantine) - quarantined:
+                    quarantined.add(backend)
+                    self._start_worker(self._backends[backend], 1, quarantine=True)
+                cursor = self._ports.doorbell.wait(run, cursor, timeout_s=LOOK_S)
+            except StateUnavailable:
+                time.sleep(LOOK_S)  # the supervisor is bringing Redis back
+
+    def _complete(self, calls_before: int) -> Ended:
+        """Complete the folder (its coordinator may have died at the last moment); sum up."""
+        run, plan = self._loaded.plan.run_id, self._loaded.plan
+        entries = self._ports.runs.log(run)
+        state = fold.fold(plan, [decode_event(entry.event) for entry in entries])
+        facts = LedgerFacts(run, self._ports.runs.ledger(run), self._ports.results)
+        FolderMirror(self._folder, self._ports).follow(entries, state, facts)
+        spend = self._ports.budgets.spend(run)
+        summary = summarize(
+            state,
+            skill=str(self._loaded.skill_path),
+            spend=spend,
+            cache_hits=facts.cache_hits,
+            seconds=round(active_seconds(entries), 3),
+            run_dir=str(self._folder.path),
+            priced=self._priced,
+            new_calls=sum(spend.calls.values()) - calls_before,
+            warnings=self._loaded.warnings,
+        )
+        self._folder.write_summary(summary)
+        return Ended(summary, state)
+
+    @property
+    def _priced(self) -> bool:
+        return all(backend.price is not None for backend in self._loaded.backends.values())
+
+
+def latest_other(store: Path, loaded: LoadedSpec) -> RunFolder | None:
+    """Give the newest run of the same name that differs in something that matters."""
+    runs = store / "runs"
+    if not runs.is_dir():
+        return None
+    folders = [
+        RunFolder(path)
+        for path in runs.iterdir()
+        if path.name.startswith(f"{loaded.plan.name}-") and (path / "events.jsonl").exists()
+    ]
+    others = [
+        folder
+        for folder in folders
+        if folder.path.name != loaded.plan.run_id
+        and folder.read_plan().name == loaded.plan.name
+        and folder.read_plan().mode == loaded.plan.mode
+    ]
+    return max(others, key=lambda f: (f.path / "events.jsonl").stat().st_mtime_ns, default=None)

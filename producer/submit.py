@@ -1,0 +1,91 @@
+"""Creates a run, or finds that it exists and lets it go on."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from skillopt.domain.events import Resumed, RunCreated, decode_event, encode_event
+from skillopt.domain.plan import RunPlan
+from skillopt.domain.run import RunState
+from skillopt.domain.spec import Budget
+from skillopt.domain.usage import MICRO
+from skillopt.errors import Fenced, StaleVersion
+from skillopt.loop.fold import fold
+from skillopt.state.ports import Caps, Lead, State
+
+
+@dataclass(frozen=True)
+class Submission:
+    run: str
+    #: "attached": a coordinator is at work on it already.
+    what: Literal["created", "resumed", "attached", "finished"]
+
+
+def submit(
+    state: State,
+    plan: RunPlan,
+    *,
+    meta: Mapping[str, str],
+    wait: Callable[[float], object],
+    patience: int = 200,
+) -> Submission:
+    """Create the run of a plan; if it exists, continue it under the plan's budget."""
+    run = plan.run_id
+    [plan_hash] = state.blobs.put([plan.model_dump_json().encode()])
+    created = RunCreated(run=run, name=plan.name, plan=plan_hash, skill=plan.skill_hash)
+    is_new = state.runs.create(
+        run,
+        meta={**meta, "name": plan.name, "plan": plan_hash},
+        events=[encode_event(created)],
+        status="running",
+    )
+    state.budgets.set_caps(run, caps_of(plan.budget))
+    if is_new:
+        return Submission(run, "created")
+    for _ in range(patience):
+        known = load_state(state, plan, run)
+        if known.finished:
+            return Submission(run, "finished")
+        lead = state.runs.lead(run, f"submit:{uuid.uuid4().hex}")
+        if lead is None:
+            if not known.paused:
+                return Submission(run, "attached")
+            wait(0.05)  # the coordinator that paused it is about to let go
+            continue
+        try:
+            _resume(state, lead, plan)
+        except (Fenced, StaleVersion):
+            continue  # somebody else moved it: look again
+        finally:
+            state.runs.resign(lead)
+        return Submission(run, "resumed")
+    return Submission(run, "attached")
+
+
+def load_state(state: State, plan: RunPlan, run: str) -> RunState:
+    return fold(plan, [decode_event(entry.event) for entry in state.runs.log(run)])
+
+
+def caps_of(budget: Budget) -> Caps:
+    usd = None if budget.max_usd is None else round(budget.max_usd * MICRO)
+    return Caps(calls=budget.max_calls, tokens=budget.max_tokens, micro_usd=usd)
+
+
+def _resume(state: State, lead: Lead, plan: RunPlan) -> None:
+    """Let a paused run go on; a running one that lost its coordinator only gets its budget."""
+    entries = state.runs.log(lead.run)
+    known = fold(plan, [decode_event(entry.event) for entry in entries])
+    if known.paused is None and known.budget == plan.budget:
+        return
+    if known.given_up:
+        state.board.retry(lead, list(known.given_up))
+    state.runs.step(
+        lead,
+        version=len(entries),
+        events=[encode_event(Resumed(budget=plan.budget))],
+        status="running",
+        open=True,
+    )

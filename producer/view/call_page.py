@@ -1,0 +1,127 @@
+"""One record in full: what was sent, what came back, how it was judged, what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.text import Text
+
+from producer.records import CallReceipt, CallRecord, OptimizerRecord, RolloutRecord
+from producer.view import numbers
+from producer.view.printable import one_line, printable, safe
+from skillopt.domain.fingerprint import short
+from skillopt.domain.messages import Message
+from skillopt.domain.results import CriterionResult
+from skillopt.domain.usage import MICRO
+
+_ROLE_STYLES = {"system": "magenta", "user": "cyan", "assistant": "green", "tool": "yellow"}
+_OUTCOMES = {
+    "scored": "answered",
+    "model_failed": "the model failed (refused, empty or unreadable reply)",
+    "invalid": "invalid: the task cannot be scored",
+    "missing": "missing: no score, which is not a zero",
+}
+
+
+def call_page(record: CallRecord, *, priced: bool = True) -> list[RenderableType]:
+    """Give everything that is known of one call."""
+    parts: list[RenderableType] = [Rule(safe(_title(record), "bold"), align="left")]
+    parts += [safe(line) for line in _facts(record)]
+    parts.append(safe(receipt_words(record.receipt, priced=priced), "dim"))
+    if record.problem:
+        parts.append(safe(f"problem: {record.problem}", "yellow"))
+    parts.append(Text())
+    if record.messages is None:
+        parts.append(Text("the messages are no longer stored", style="dim"))
+    else:
+        parts += _messages(record.messages)
+    parts += _reply(record)
+    if isinstance(record, RolloutRecord):
+        parts += _judgement(record)
+    return parts
+
+
+def receipt_words(receipt: CallReceipt | None, *, priced: bool = True) -> str:
+    """Say who did the work and what it took."""
+    if receipt is None:
+        return "no receipt: the result is no longer stored"
+    source = "from the cache, first done" if receipt.from_cache else "done"
+    worker = f" by {printable(receipt.worker)}" if receipt.worker else ""
+    cost = numbers.dollars(receipt.cost_micro_usd / MICRO if priced else None)
+    return (
+        f"{source}{worker} in {numbers.duration(receipt.seconds)}: "
+        f"{numbers.plural(receipt.calls, 'call')}, {numbers.count(receipt.input_tokens)} tokens "
+        f"in, {numbers.count(receipt.output_tokens)} out, {cost}"
+    )
+
+
+def criteria_lines(criteria: Sequence[CriterionResult]) -> list[Text]:
+    """Give each check with whether it held, and why not."""
+    lines = []
+    for check in criteria:
+        line = Text("  ")
+        line.append("pass " if check.passed else "FAIL ", style="green" if check.passed else "red")
+        line.append(one_line(check.requirement or check.name, 400))
+        if check.detail:
+            line.append(f": {one_line(check.detail, 400)}", style="dim")
+        lines.append(line)
+    return lines
+
+
+def _title(record: CallRecord) -> str:
+    if isinstance(record, OptimizerRecord):
+        return record.label or record.call
+    sample = f", sample {record.sample}" if record.sample else ""
+    return f"{record.stage}: task {record.item} ({record.split}){sample}"
+
+
+def _facts(record: CallRecord) -> list[str]:
+    facts = [f"outcome: {_OUTCOMES[record.outcome]}"]
+    if isinstance(record, OptimizerRecord):
+        facts.append(f"job: {record.job or 'unknown: its prompt can no longer be built'}")
+        if record.items:
+            facts.append(f"tasks shown: {', '.join(record.items)}")
+        return facts
+    facts.append(f"document: {short(record.skill)}")
+    facts.append(f"job: {record.rollout}")
+    if record.judgement:
+        facts.append(f"judgement: {record.judgement}")
+    facts.append(f"score: hard {numbers.score(record.hard)}, soft {numbers.score(record.soft)}")
+    return facts
+
+
+def _messages(messages: Sequence[Message]) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for message in messages:
+        parts.append(Text(f"[sent: {message.role}]", style=_ROLE_STYLES[message.role]))
+        if message.content:
+            parts.append(Padding(safe(message.content), (0, 0, 0, 2)))
+        for call in message.tool_calls:
+            parts.append(safe(f"  calls {call.name}({call.arguments})", "yellow"))
+    return parts
+
+
+def _reply(record: CallRecord) -> list[RenderableType]:
+    ended = f", ended by {one_line(record.finish_reason)}" if record.finish_reason else ""
+    parts: list[RenderableType] = [Text(f"[reply{ended}]", style="bold green")]
+    if record.reply is None:
+        parts.append(Text("  no reply is stored", style="dim"))
+    else:
+        parts.append(Padding(safe(record.reply or "(empty)"), (0, 0, 0, 2)))
+    if isinstance(record, RolloutRecord) and record.tools_called:
+        parts.append(safe(f"  tools called: {', '.join(record.tools_called)}", "yellow"))
+    return parts
+
+
+def _judgement(record: RolloutRecord) -> list[RenderableType]:
+    parts: list[RenderableType] = [Text("[checks]", style="bold")]
+    if not record.criteria:
+        parts.append(Text("  no check is stored", style="dim"))
+    parts += criteria_lines(record.criteria)
+    if record.feedback:
+        parts.append(Text("[feedback to the analyst]", style="bold"))
+        parts.append(Padding(safe(record.feedback), (0, 0, 0, 2)))
+    return parts

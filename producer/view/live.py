@@ -1,0 +1,194 @@
+"""The live view of a run: one screen on a terminal, one line per event elsewhere.
+
+Everything goes to the console it is given (standard error), so that standard output holds
+nothing but results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from producer.view import numbers
+from producer.view.curve import curve_points, legend, plot
+from producer.view.printable import one_line, printable, safe
+from producer.view.words import event_words, stage_words, step_words
+from skillopt.domain.events import Event, GaveUp, Merged, Paused, Resumed, RunCreated, Selected
+from skillopt.domain.run import RunState
+from skillopt.domain.usage import MICRO, ROLES
+from skillopt.domain.view import RunView
+from skillopt.state.ports import Spend
+
+#: Without a terminal, a line says how far the work is at least this often.
+PLAIN_PROGRESS_S = 10.0
+LAST_STEPS_SHOWN = 5
+_VERDICT_STYLES = {"accept": "green", "reject": "red", "indecisive": "yellow"}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A run at one moment, as the view needs it."""
+
+    state: RunState
+    view: RunView
+    spend: Spend
+    elapsed_s: float
+    #: Whether every model in use has a price; if not, money is unknown rather than 0.
+    priced: bool = True
+
+    @property
+    def cost_usd(self) -> float | None:
+        return self.spend.micro_usd / MICRO if self.priced else None
+
+
+class LiveView:
+    """Shows a run while it works. Use it as a context manager; `update` may be called often."""
+
+    def __init__(self, console: Console, *, enabled: bool, total_steps: int) -> None:
+        """Show a screen if `enabled` and the console is a terminal; log lines otherwise."""
+        self._console = console
+        self._total_steps = total_steps
+        self._live = (
+            Live(console=console, auto_refresh=False, redirect_stdout=False)
+            if enabled and console.is_terminal and not console.is_dumb_terminal
+            else None
+        )
+        self._elapsed_s = 0.0
+        self._logged_s = 0.0
+        self._logged: tuple[str, str] = ("", "")
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live:
+            self._live.stop()
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Show how the run stands now."""
+        self._elapsed_s = snapshot.elapsed_s
+        if self._live:
+            screen = render(snapshot, self._total_steps, self._console)
+            self._live.update(screen, refresh=True)
+        else:
+            self._log_progress(snapshot)
+
+    def event(self, event: Event) -> None:
+        """Tell of an event: a line of the log, or a notice above the screen if it is trouble."""
+        if self._live is None:
+            if not isinstance(event, Merged | Selected):
+                self._line(event_words(event))
+        elif isinstance(event, GaveUp | Paused | Resumed | RunCreated):
+            self._console.print(safe(event_words(event)))
+
+    def _log_progress(self, snapshot: Snapshot) -> None:
+        view = snapshot.view
+        now = (view.stage, view.waiting)
+        due = snapshot.elapsed_s - self._logged_s >= PLAIN_PROGRESS_S
+        if snapshot.state.status != "running" or not (due or now != self._logged):
+            return
+        self._logged, self._logged_s = now, snapshot.elapsed_s
+        done = f", {view.done} of {view.total} done" if view.total else ""
+        waiting = f", waiting: {one_line(view.waiting)}" if view.waiting else ""
+        self._line(f"{stage_words(view.stage)}{done}, {_work_words(snapshot)}{waiting}")
+
+    def _line(self, words: str) -> None:
+        """Write one line as it is: no colour, no wrapping."""
+        self._console.file.write(f"[{self._elapsed_s:7.1f} s] {printable(words)}\n")
+        self._console.file.flush()
+
+
+def render(snapshot: Snapshot, total_steps: int, console: Console) -> RenderableType:
+    """Give the whole screen."""
+    state = snapshot.state
+    options = console.options
+    parts: list[RenderableType] = [_progress(snapshot), _work(snapshot)]
+    if snapshot.view.waiting:
+        parts.append(safe(f"waiting: {one_line(snapshot.view.waiting)}", "yellow"))
+    if state.plan.mode == "train":
+        metric = state.plan.settings.evaluation.gate_metric
+        parts += [
+            Text(),
+            Text(f"val {metric} by step   {legend(ascii_only=options.ascii_only)}", style="bold"),
+            plot(
+                curve_points(state),
+                width=max(options.max_width - 4, 20),
+                height=5 if options.size.height < 24 else 6,
+                ascii_only=options.ascii_only,
+            ),
+        ]
+    if verdicts := _verdicts(state):
+        parts += [Text(), verdicts]
+    return Panel(
+        Group(*parts), title=_title(snapshot, total_steps), title_align="left", border_style="cyan"
+    )
+
+
+def _title(snapshot: Snapshot, total_steps: int) -> Text:
+    state = snapshot.state
+    title = safe(state.plan.name, "bold")
+    if state.plan.mode == "train":
+        title.append(f"  step {len(state.steps)} of {total_steps}", style="default")
+    return title.append(f"  {numbers.duration(snapshot.elapsed_s)}", style="dim")
+
+
+def _progress(snapshot: Snapshot) -> Table:
+    view = snapshot.view
+    row = Table.grid(padding=(0, 2))
+    stage = safe(stage_words(view.stage), "bold")
+    if view.total:
+        bar = ProgressBar(total=view.total, completed=min(view.done, view.total), width=24)
+        row.add_row(stage, bar, f"{view.done}/{view.total}")
+    else:
+        row.add_row(stage)
+    return row
+
+
+def _work(snapshot: Snapshot) -> Text:
+    calls = snapshot.spend.calls
+    roles = ", ".join(f"{role} {calls[role]:,}" for role in ROLES if calls.get(role))
+    words = Text(_work_words(snapshot))
+    return words.append(f"\ncalls by role: {roles or 'none yet'}", style="dim")
+
+
+def _work_words(snapshot: Snapshot) -> str:
+    spend = snapshot.spend
+    tokens = spend.input_tokens + spend.output_tokens
+    return ", ".join(
+        [
+            f"{snapshot.view.in_flight} in flight",
+            numbers.plural(sum(spend.calls.values()), "call"),
+            numbers.plural(snapshot.view.cache_hits, "cache hit"),
+            numbers.plural(tokens, "token"),
+            f"cost {numbers.dollars(snapshot.cost_usd)}",
+        ]
+    )
+
+
+def _verdicts(state: RunState) -> Table | None:
+    ended = [step for step in state.steps if step.ended][-LAST_STEPS_SHOWN:]
+    if not ended:
+        return None
+    table = Table.grid(padding=(0, 1))
+    table.add_column(justify="right")
+    table.add_column(overflow="fold")
+    for step in ended:
+        verdict = step.gated.verdict if step.gated else None
+        style = _VERDICT_STYLES.get(verdict or "", "dim")
+        table.add_row(f"step {step.started.step}", safe(step_words(step), style))
+    return table

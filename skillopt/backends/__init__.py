@@ -1,0 +1,1 @@
+"""Who answers: one file per kind of backend, behind one Protocol."""

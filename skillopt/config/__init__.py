@@ -1,0 +1,1 @@
+"""From what a person wrote (spec, catalogue, task files) to a run plan."""

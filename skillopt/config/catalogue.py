@@ -1,0 +1,181 @@
+"""The catalogue of backends: where a name is looked up, and what it stands for.
+
+Six places are looked at in turn: the spec, `--backends`, the variable SKILLOPT_BACKENDS,
+`backends.yaml` beside the spec, the user's configuration folder, the packaged file. For each
+name the first place that defines it wins as a whole. No key is ever read here; a backend only
+carries the name of the variable that holds it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from skillopt.config.entries import EntryReader
+from skillopt.config.origins import Origin, Problems
+from skillopt.config.packaged import configs_dir
+from skillopt.config.suggest import did_you_mean, nearest
+from skillopt.config.text_file import read_text
+from skillopt.config.yaml_source import Document, read_document
+from skillopt.domain.backend import Backend
+from skillopt.errors import ConfigError
+
+FILE_NAME = "backends.yaml"
+FILE_VARIABLE = "SKILLOPT_BACKENDS"
+_SECTION = "backends"
+#: A name becomes part of queue names, where `.q` marks the quarantine lane.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+_RESERVED = "none"
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Backends by name; entries are read, and variables replaced, when a name is resolved."""
+
+    sources: Sequence[Document]
+    environ: Mapping[str, str]
+
+    def names(self) -> list[str]:
+        return sorted({name for source in self.sources for name in source.data[_SECTION]})
+
+    def resolve(self, name: str, *, where: Origin | None = None, key: str = "") -> Backend:
+        """Give the backend of a name; `where` and `key` say who asked for it.
+
+        Raises ConfigError with everything that is wrong with the entry.
+        """
+        problems = Problems()
+        label = f"{key}: " if key else ""
+        for source in self.sources:
+            entries = source.data[_SECTION]
+            if name not in entries:
+                continue
+            path = (_SECTION, name)
+            if not _NAME.match(name) or name.endswith(".q") or name == _RESERVED:
+                problems.add(
+                    source.origin(path),
+                    f"the backend name {name!r} is not allowed; give letters, digits, '.', '_' "
+                    "and '-' only, not ending in '.q', and not 'none'",
+                )
+            backend = EntryReader(source, path, self.environ, problems).read(name, entries[name])
+            problems.raise_any(ConfigError)
+            assert backend is not None
+            return backend
+        known = self.names()
+        guess = nearest(name, known)
+        hint = f"did you mean {guess!r}? Known" if guess else "known"
+        problems.add(
+            where, f"{label}no backend is called {name!r}; {hint} backends: {', '.join(known)}"
+        )
+        problems.raise_any(ConfigError)
+        raise AssertionError("unreachable")
+
+
+def open_catalogue(
+    environ: Mapping[str, str],
+    *,
+    spec: Document | None = None,
+    backends_file: Path | None = None,
+) -> Catalogue:
+    """Open every place a backend may be defined in; a place named by a person must exist."""
+    sources = []
+    if spec is not None and spec.data.get(_SECTION):
+        sources.append(spec)
+    if backends_file is not None:
+        sources.append(_read_source(backends_file, "--backends"))
+    if environ.get(FILE_VARIABLE):
+        sources.append(_read_source(Path(environ[FILE_VARIABLE]), FILE_VARIABLE))
+    optional = [_user_file(environ), configs_dir() / FILE_NAME]
+    if spec is not None and spec.file.folder is not None:
+        optional.insert(0, spec.file.folder / FILE_NAME)
+    sources += [_read_source(path, "") for path in optional if path is not None and path.is_file()]
+    return Catalogue(sources, environ)
+
+
+def _user_file(environ: Mapping[str, str]) -> Path | None:
+    if environ.get("XDG_CONFIG_HOME"):
+        return Path(environ["XDG_CONFIG_HOME"]) / "skillopt" / FILE_NAME
+    if environ.get("HOME"):
+        return Path(environ["HOME"]) / ".config" / "skillopt" / FILE_NAME
+    return None
+
+
+def _read_source(path: Path, named_by: str) -> Document:
+    if named_by and not path.is_file():
+        raise ConfigError(f"{named_by}: {str(path)!r} is not a file; name a backend catalogue")
+    document = read_document(path, what="a backend catalogue")
+    problems = Problems()
+    for key in document.data:
+        if key != _SECTION:
+            problems.add(
+                document.origin((key,)),
+                f"{key} is not a known key; {did_you_mean(key, [_SECTION], 'keys')}",
+            )
+    entries = document.data.get(_SECTION) or {}
+    if not isinstance(entries, dict):
+        problems.add(
+            document.origin((_SECTION,)),
+            f"backends: {entries!r} is not a section; write `name: {{kind: …}}` lines below it",
+        )
+    problems.raise_any(ConfigError)
+    return Document(document.file, {_SECTION: entries}, document.origins)
+
+
+def require_credentials(backends: Iterable[Backend], environ: Mapping[str, str]) -> None:
+    """Raise ConfigError unless every backend's key variable is set."""
+    problems = Problems()
+    for backend in backends:
+        variable = backend.api_key_env
+        if variable and not environ.get(variable):
+            problems.add(
+                None,
+                f"backend {backend.name!r} needs a key: the environment variable {variable!r} is "
+                f"not set; `export {variable}=…`",
+            )
+    problems.raise_any(ConfigError)
+
+
+def require_prices(backends: Iterable[Backend], *, max_usd: float | None) -> None:
+    """Raise ConfigError if money is limited but a backend's price is unknown."""
+    if max_usd is None:
+        return
+    problems = Problems()
+    for backend in backends:
+        if backend.price is None and not backend.subscription:
+            problems.add(
+                None,
+                f"budget.max_usd is {max_usd:g}, but backend {backend.name!r} has no price; give "
+                "it `price: {input: …, output: …}` in USD per million tokens, `price: 0` or "
+                "`price: subscription`, or remove budget.max_usd",
+            )
+    problems.raise_any(ConfigError)
+
+
+class _Resolved(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    backends: dict[str, Backend]
+
+
+def dump_catalogue(backends: Mapping[str, Backend]) -> str:
+    """Write resolved backends as JSON, for worker processes; it holds no secret."""
+    content: dict[str, Any] = _Resolved(backends=dict(backends)).model_dump(mode="json")
+    return json.dumps(content, indent=2, sort_keys=True) + "\n"
+
+
+def load_resolved(path: Path) -> dict[str, Backend]:
+    """Read what `dump_catalogue` wrote."""
+    text = read_text(path, what="a resolved backend catalogue", error=ConfigError)
+    try:
+        return _Resolved.model_validate_json(text).backends
+    except ValidationError as error:
+        fields = ", ".join(".".join(map(str, details["loc"])) for details in error.errors())
+        raise ConfigError(
+            f"{path}: is not a resolved backend catalogue (see {fields or 'its start'}); "
+            "write it anew with dump_catalogue"
+        ) from None

@@ -1,0 +1,111 @@
+"""What makes one plan another run than an earlier plan, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from skillopt.domain.fingerprint import short
+from skillopt.domain.item import SPLITS, Item, SplitName
+from skillopt.domain.plan import RunPlan
+from skillopt.domain.usage import ROLES
+
+#: More lines of one sort than this are summed up.
+_SHOWN_TASKS = 10
+
+
+def describe_changes(old: RunPlan, new: RunPlan) -> list[str]:
+    """Name each key or file that differs; empty if both plans are the same run."""
+    changes = [
+        f"{name}: {_shown(before)} -> {_shown(after)}"
+        for name, before, after in (
+            ("mode", old.mode, new.mode),
+            ("split", old.eval_split, new.eval_split),
+            ("env", old.env, new.env),
+            ("replica", old.replica, new.replica),
+        )
+        if before != after
+    ]
+    changes += _settings(old.settings.model_dump(), new.settings.model_dump(), "")
+    if old.skill != new.skill:
+        changes.append("skill text changed")
+    changes += _tasks(old, new)
+    changes += [
+        f"template {name} changed"
+        for name in sorted(old.templates.keys() | new.templates.keys())
+        if old.templates.get(name) != new.templates.get(name)
+    ]
+    changes += [
+        f"version of the {kind} judge: {_shown(old.judge_versions.get(kind))} -> "
+        f"{_shown(new.judge_versions.get(kind))}"
+        for kind in sorted(old.judge_versions.keys() | new.judge_versions.keys())
+        if old.judge_versions.get(kind) != new.judge_versions.get(kind)
+    ]
+    changes += _backends(old, new)
+    return changes
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None:
+        return "not set"
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else value[:59] + "…")
+    return str(value)
+
+
+def _settings(old: dict[str, Any], new: dict[str, Any], prefix: str) -> Iterator[str]:
+    for key, before in old.items():
+        after = new[key]
+        if isinstance(before, dict):
+            yield from _settings(before, after, f"{prefix}{key}.")
+        elif before != after:
+            yield f"{prefix}{key}: {_shown(before)} -> {_shown(after)}"
+
+
+def _places(plan: RunPlan) -> dict[str, tuple[SplitName, Item]]:
+    return {item.id: (split, item) for split in SPLITS for item in plan.splits.of(split)}
+
+
+def _tasks(old: RunPlan, new: RunPlan) -> list[str]:
+    before, after = _places(old), _places(new)
+    changes = []
+    for item_id in sorted(before.keys() | after.keys()):
+        if item_id not in after:
+            changes.append(f"task {item_id} of {before[item_id][0]} is gone")
+            continue
+        split, item = after[item_id]
+        if item_id not in before:
+            changes.append(f"task {item_id} of {split} is new")
+            continue
+        earlier_split, earlier = before[item_id]
+        if earlier_split != split:
+            changes.append(f"task {item_id} moved from {earlier_split} to {split}")
+        if earlier != item:
+            changes.append(f"task {item_id} of {split} changed")
+    if len(changes) > _SHOWN_TASKS:
+        rest = len(changes) - _SHOWN_TASKS
+        return [*changes[:_SHOWN_TASKS], f"and {rest} more changes of tasks"]
+    if not changes:
+        changes = [
+            f"order of the {split} tasks changed (split.seed)"
+            for split in SPLITS
+            if old.splits.of(split) != new.splits.of(split)
+        ]
+    return changes
+
+
+def _backends(old: RunPlan, new: RunPlan) -> Iterator[str]:
+    for role in ROLES:
+        before, after = old.backends.get(role), new.backends.get(role)
+        if before == after:
+            continue
+        names = [None if use is None else use.backend for use in (before, after)]
+        if names[0] != names[1]:
+            yield f"backend of {role} changed: {_shown(names[0])} -> {_shown(names[1])}"
+        elif before is not None and after is not None:
+            yield (
+                f"backend of {role} changed: {after.backend!r} has another model, parameter or "
+                f"revision now ({short(before.fingerprint)} -> {short(after.fingerprint)})"
+            )

@@ -1,0 +1,232 @@
+"""From a record to a task: field names, columns mapped by the spec, and every check on them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from skillopt.config.judge_input import read_judge
+from skillopt.config.origins import Origin, Problems
+from skillopt.config.records import Record
+from skillopt.config.spellings import split_named, unknown_split
+from skillopt.config.suggest import did_you_mean, nearest
+from skillopt.domain.item import Item, Judge, SplitName, TaskPrompt, Tool
+from skillopt.errors import ConfigError
+
+#: Other names of fields -> the one used from here on.
+_ALIASES = {"task_id": "id", "intent": "task", "answer": "answers"}
+FIELDS = (
+    "id", "task", "context", "system", "tools", "judge", "answers", "attachments", "tags", "split",
+)  # fmt: skip
+_TOOL_KEYS = ("name", "description", "parameters", "result")
+#: Cells of a table that hold JSON.
+_JSON_CELLS = ("judge", "tools", "attachments")
+_MAX_ID_CHARS = 200
+
+#: Takes one problem of the task at hand.
+Fault = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class PlacedItem:
+    """A task, where it was written, and the split its record names."""
+
+    item: Item
+    where: Origin
+    split: SplitName | None
+
+
+class ItemReader:
+    """Turns records into tasks; collects problems, and columns that nothing reads."""
+
+    def __init__(
+        self,
+        fields: Mapping[str, str],
+        default_judge: Mapping[str, Any] | None,
+        problems: Problems,
+    ) -> None:
+        self._columns = {_ALIASES.get(ours, ours): column for ours, column in fields.items()}
+        self._default_judge = None if default_judge is None else dict(default_judge)
+        self._problems = problems
+        self.unused: dict[str, Origin] = {}
+
+    def read(self, record: Record) -> PlacedItem | None:
+        before = len(self._problems)
+        values = self._named(record)
+        item_id = self._id(record, values)
+        label = f"task {item_id!r}: " if item_id else ""
+
+        def fault(text: str) -> None:
+            self._problems.add(record.where, label + text)
+
+        prompt = _prompt(values, self._columns, fault)
+        tags = _texts(values.get("tags"), "tags", fault)
+        split = split_named(values.get("split"))
+        if split is None and values.get("split") is not None:
+            fault(unknown_split(values["split"]))
+        if values.get("attachments"):
+            fault("attachments are not part of this version; put the text into context")
+        judge = self._judge(values, fault)
+        if judge is None or prompt is None or len(self._problems) > before:
+            return None
+        return PlacedItem(
+            Item(id=item_id, prompt=prompt, judge=judge, tags=tags), record.where, split
+        )
+
+    def _named(self, record: Record) -> dict[str, Any]:
+        """Give the values their names; a mapped column beats one that already has the name."""
+        values: dict[str, Any] = {}
+        for ours, column in self._columns.items():
+            if column in record.values:
+                values[ours] = record.values[column]
+        for name, value in record.values.items():
+            ours = _ALIASES.get(name, name)
+            if name in self._columns.values() or ours in self._columns:
+                continue
+            if ours not in FIELDS:
+                self._unknown_field(name, record.where)
+            elif ours in values and values[ours] != value:
+                self._problems.add(
+                    record.where, f"{name!r} and another name of {ours!r} differ; keep one"
+                )
+            else:
+                values[ours] = value
+        return self._cells(record, values) if record.is_row else values
+
+    def _unknown_field(self, name: str, where: Origin) -> None:
+        # Data sets have columns of their own, so only a clear slip is an error.
+        guess = nearest(name, (*FIELDS, *_ALIASES), cutoff=0.8)
+        if guess:
+            self._problems.add(where, f"field {name!r} is not known; did you mean {guess!r}?")
+        else:
+            self.unused.setdefault(name, where)
+
+    def _cells(self, record: Record, values: dict[str, Any]) -> dict[str, Any]:
+        read = dict(values)
+        for name, cell in values.items():
+            is_list = name in ("answers", "tags") and cell.lstrip().startswith("[")
+            if name in _JSON_CELLS or is_list:
+                try:
+                    read[name] = json.loads(cell)
+                except ValueError as error:
+                    self._problems.add(
+                        record.where, f"the cell {name!r} is not valid JSON: {error}; repair it"
+                    )
+                    read[name] = None
+            elif name == "tags":
+                read[name] = [tag.strip() for tag in cell.split(",") if tag.strip()]
+        return read
+
+    def _id(self, record: Record, values: Mapping[str, Any]) -> str:
+        value = values.get("id")
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+        column = self._columns.get("id")
+        if value is None or value == "":
+            names = f"no column {column!r}" if column else "no 'task_id' (or 'id')"
+            self._problems.add(record.where, f"the record has {names}; give each task its own id")
+            return ""
+        if not isinstance(value, str) or not value.isprintable() or len(value) > _MAX_ID_CHARS:
+            self._problems.add(
+                record.where,
+                f"task_id {value!r} is not usable; give a printable text of at most "
+                f"{_MAX_ID_CHARS} characters",
+            )
+            return ""
+        return value
+
+    def _judge(self, values: Mapping[str, Any], fault: Fault) -> Judge | None:
+        answers = values.get("answers")
+        written = values.get("judge", self._default_judge)
+        if written is None and answers is not None:
+            written = {"kind": "exact"}
+        if written is None:
+            fault("has no judge; add 'judge' to the record, or a default `judge:` to the spec")
+            return None
+        judge, problems = read_judge(written, answers)
+        for problem in problems:
+            fault(problem)
+        return judge
+
+
+def _prompt(
+    values: Mapping[str, Any], columns: Mapping[str, str], fault: Fault
+) -> TaskPrompt | None:
+    texts = {}
+    for name in ("task", "context", "system"):
+        value = values.get(name)
+        if value is not None and not isinstance(value, str):
+            fault(f"{name}: {value!r} is not a text; put it in quotes")
+        texts[name] = value if isinstance(value, str) else ""
+    if not texts["task"].strip() and not isinstance(values.get("task"), list | dict | int):
+        column = columns.get("task")
+        names = f"no column {column!r}" if column else "no 'task' (or 'intent')"
+        fault(f"has {names}; say what is to be done")
+    tools = _tools(values.get("tools"), fault)
+    return TaskPrompt(**texts, tools=tools) if texts["task"].strip() else None
+
+
+def _texts(value: object, name: str, fault: Fault) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+        fault(f'{name}: {value!r} is not a list of texts; write ["…", "…"]')
+        return ()
+    return tuple(value)
+
+
+def _tools(value: object, fault: Fault) -> tuple[Tool, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        fault(f"tools: {value!r} is not a list; write a list of names or objects")
+        return ()
+    tools: dict[str, Tool] = {}
+    for number, written in enumerate(value, start=1):
+        parts = {"name": written} if isinstance(written, str) else written
+        tool = _tool(parts, f"tool {number}: ", fault)
+        if tool is None:
+            continue
+        if tool.name in tools:
+            fault(f"tool {number}: {tool.name!r} is given twice; remove one")
+        tools[tool.name] = tool
+    return tuple(tools.values())
+
+
+def _tool(parts: object, label: str, fault: Fault) -> Tool | None:
+    if not isinstance(parts, dict):
+        fault(f"{label}{parts!r} is neither a name nor an object")
+        return None
+    faults = [
+        f"{key} is not a known key; {did_you_mean(key, _TOOL_KEYS, 'keys')}"
+        for key in parts
+        if key not in _TOOL_KEYS
+    ]
+    if not isinstance(parts.get("name"), str) or not parts["name"].strip():
+        faults.append(f"name is {parts.get('name')!r}; give the tool's name")
+    faults += [
+        f"{key}: {parts[key]!r} is not a text; put it in quotes"
+        for key in ("description", "result")
+        if not isinstance(parts.get(key, ""), str)
+    ]
+    if not isinstance(parts.get("parameters", {}), dict):
+        faults.append("parameters is not an object; give a JSON schema")
+    for text in faults:
+        fault(label + text)
+    return None if faults else Tool(**parts)
+
+
+def check_fields(fields: Mapping[str, str], where: Origin) -> None:
+    """Refuse a mapping of columns to fields that do not exist."""
+    problems = Problems()
+    known = (*FIELDS, *_ALIASES)
+    for ours in fields:
+        if ours not in known:
+            problems.add(
+                where,
+                f"fields.{ours}: {ours!r} is not a field of a task; "
+                f"{did_you_mean(ours, known, 'fields')}",
+            )
+    problems.raise_any(ConfigError)

@@ -1,0 +1,42 @@
+"""Chat messages as they are stored and sent."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from skillopt.domain.fingerprint import canonical_json
+from skillopt.errors import StateCorrupt
+
+
+class ToolCall(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+
+class Message(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+_MESSAGES: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
+
+
+def encode_messages(messages: tuple[Message, ...]) -> bytes:
+    rows: list[dict[str, Any]] = [message.model_dump(mode="json") for message in messages]
+    return canonical_json(rows)
+
+
+def decode_messages(encoded: bytes) -> tuple[Message, ...]:
+    try:
+        return _MESSAGES.validate_json(encoded)
+    except ValidationError as error:
+        raise StateCorrupt(f"stored messages are not understood: {error}") from error

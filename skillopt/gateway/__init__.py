@@ -1,0 +1,1 @@
+"""Every model call, in order: budget, throttle, call, classify, retry, settle."""

@@ -1,0 +1,7 @@
+"""Local judges: they score a reply by its text alone, without a model and without a sandbox."""
+
+from __future__ import annotations
+
+from skillopt.judges.registry import judge, judge_versions, validate_judge
+
+__all__ = ["judge", "judge_versions", "validate_judge"]

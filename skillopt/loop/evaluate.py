@@ -1,0 +1,131 @@
+"""Measuring a document on items: which jobs are still wanted, and what the finished ones say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from skillopt.domain.events import ItemScore, Measurement
+from skillopt.domain.item import Item, SplitName
+from skillopt.domain.outcome import LedgerLine
+from skillopt.domain.results import ReplyBody
+from skillopt.domain.run import RunState
+from skillopt.errors import StateCorrupt
+from skillopt.loop.facts import Facts
+from skillopt.loop.jobs import JobFactory, WantedJob
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One sample of one item: the lines that exist, the job that is wanted next, or neither
+    because its job was given up.
+    """
+
+    item: Item
+    sample: int
+    rollout: str
+    judgement: str | None = None
+    reply_line: LedgerLine | None = None
+    judge_line: LedgerLine | None = None
+    wanted: WantedJob | None = None
+
+    @property
+    def settled(self) -> bool:
+        return self.wanted is None
+
+    @property
+    def invalid(self) -> bool:
+        lines = (self.reply_line, self.judge_line)
+        return any(line is not None and line.outcome == "invalid" for line in lines)
+
+    @property
+    def scored(self) -> bool:
+        return not self.invalid and self.judge_line is not None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All attempts of a document at some items."""
+
+    skill: str
+    split: SplitName
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def wanted(self) -> list[WantedJob]:
+        return [attempt.wanted for attempt in self.attempts if attempt.wanted]
+
+    @property
+    def complete(self) -> bool:
+        """Every attempt has a result or was given up; nothing is left to wait for."""
+        return all(attempt.settled for attempt in self.attempts)
+
+    def measurement(self) -> Measurement:
+        by_item: dict[str, list[Attempt]] = {}
+        for attempt in self.attempts:
+            by_item.setdefault(attempt.item.id, []).append(attempt)
+        items = {item: _item_score(attempts) for item, attempts in by_item.items()}
+        return Measurement(skill=self.skill, split=self.split, items=items)
+
+
+def evaluate(
+    state: RunState,
+    facts: Facts,
+    factory: JobFactory,
+    *,
+    skill: str,
+    split: SplitName,
+    items: Sequence[Item],
+    samples: int,
+    stage: str,
+) -> Evaluation:
+    """Look at a document on items: what is known and what is wanted, in a fixed order."""
+    text = state.texts[skill]
+    attempts = tuple(
+        _attempt(state, facts, factory, text, item, sample, stage)
+        for item in items
+        for sample in range(samples)
+    )
+    return Evaluation(skill, split, attempts)
+
+
+def _attempt(
+    state: RunState,
+    facts: Facts,
+    factory: JobFactory,
+    text: str,
+    item: Item,
+    sample: int,
+    stage: str,
+) -> Attempt:
+    rollout = factory.rollout(text, item, sample, stage)
+    reply_line = facts.line(rollout.id)
+    if reply_line is None:
+        wanted = None if rollout.id in state.given_up else rollout
+        return Attempt(item, sample, rollout.id, wanted=wanted)
+    if reply_line.outcome == "invalid":
+        return Attempt(item, sample, rollout.id, reply_line=reply_line)
+    judge = factory.judge(item, reply_line.digest, None, stage)
+    judge_line = facts.line(judge.id)
+    wanted = None
+    if judge_line is None and judge.id not in state.given_up:
+        wanted = factory.judge(item, reply_line.digest, reply_body(facts, rollout.id), stage)
+    return Attempt(item, sample, rollout.id, judge.id, reply_line, judge_line, wanted)
+
+
+def reply_body(facts: Facts, job: str) -> ReplyBody:
+    body = facts.body(job)
+    if not isinstance(body, ReplyBody):
+        raise StateCorrupt(f"job {job!r} should hold a reply, not a {body.kind!r}")
+    return body
+
+
+def _item_score(attempts: list[Attempt]) -> ItemScore:
+    if any(attempt.invalid for attempt in attempts):
+        return ItemScore(status="invalid")
+    lines = [attempt.judge_line for attempt in attempts if attempt.judge_line is not None]
+    if len(lines) < len(attempts):
+        return ItemScore(status="missing")
+    hard = sum(line.hard or 0.0 for line in lines) / len(lines)
+    soft = sum(line.soft or 0.0 for line in lines) / len(lines)
+    return ItemScore(status="scored", hard=hard, soft=soft)

@@ -1,0 +1,103 @@
+"""fold(events) -> state: what has happened, from the log alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import reduce
+
+from skillopt.domain.events import (
+    Event,
+    Finished,
+    Gated,
+    GaveUp,
+    Measured,
+    Merged,
+    Paused,
+    Proposed,
+    Reflected,
+    Resumed,
+    RunCreated,
+    Selected,
+    Skipped,
+    StepStarted,
+)
+from skillopt.domain.plan import RunPlan
+from skillopt.domain.run import RunState, StepState
+from skillopt.errors import StateCorrupt
+
+
+def begin(plan: RunPlan, created: RunCreated) -> RunState:
+    """Give the state of a run that has only been created."""
+    return RunState(
+        run=created.run,
+        plan=plan,
+        current=created.skill,
+        best=created.skill,
+        texts={created.skill: plan.skill},
+        budget=plan.budget,
+    )
+
+
+def fold(plan: RunPlan, events: Iterable[Event]) -> RunState:
+    """Fold a whole log; its first event must be the creation."""
+    iterator = iter(events)
+    first = next(iterator, None)
+    if not isinstance(first, RunCreated):
+        raise StateCorrupt("a run's log must begin with its creation")
+    return reduce(apply, iterator, begin(plan, first))
+
+
+def apply(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911, PLR0912 - one arm per event
+    """Give the state after one more event."""
+    match event:
+        case RunCreated():
+            raise StateCorrupt("a run is created once")
+        case Measured():
+            measurement = event.measurement
+            key = (measurement.skill, measurement.split)
+            return replace(state, measured={**state.measured, key: measurement})
+        case StepStarted():
+            return replace(state, steps=(*state.steps, StepState(started=event)))
+        case Reflected():
+            return _in_step(state, reflected=event)
+        case Merged():
+            return _in_step(state, merged=event)
+        case Selected():
+            return _in_step(state, selected=event)
+        case Proposed():
+            texts = {**state.texts, event.skill: event.text}
+            return replace(_in_step(state, proposed=event), texts=texts)
+        case Skipped():
+            return _in_step(state, skipped=event)
+        case Gated():
+            return _gated(state, event)
+        case GaveUp():
+            return replace(state, given_up={**state.given_up, **event.jobs})
+        case Paused():
+            return replace(state, paused=event)
+        case Resumed():
+            return replace(state, paused=None, given_up={}, budget=event.budget)
+        case Finished():
+            return replace(state, finished=event)
+
+
+def _in_step(state: RunState, **parts: Event) -> RunState:
+    if state.step is None:
+        raise StateCorrupt("an event of a step stands outside a step")
+    changed = replace(state.step, **parts)  # type: ignore[arg-type]  # names match their events
+    return replace(state, steps=(*state.steps[:-1], changed))
+
+
+def _gated(state: RunState, event: Gated) -> RunState:
+    state = _in_step(state, gated=event)
+    if event.verdict == "indecisive":
+        return state
+    key = (event.skill, event.measurement.split)
+    state = replace(state, measured={**state.measured, key: event.measurement})
+    if event.verdict == "reject":
+        return replace(state, rejected=state.rejected | {event.skill})
+    state = replace(state, current=event.skill)
+    if event.new_best:
+        state = replace(state, best=event.skill, best_step=event.step)
+    return state

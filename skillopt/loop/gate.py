@@ -1,0 +1,78 @@
+"""The gate: is a candidate better than the current document on held-out items?
+
+Paired: both documents are compared on the items that have a score for both. Strict: a tie is a
+rejection. With too little coverage the gate does not know, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from skillopt.domain.events import Measurement
+from skillopt.domain.spec import Evaluation
+
+#: Two means over the same items that differ by less than this differ by rounding only.
+EPSILON = 1e-9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    verdict: Literal["accept", "reject", "indecisive"]
+    candidate: float | None
+    current: float | None
+    pairs: int
+    improved: tuple[str, ...]
+    regressed: tuple[str, ...]
+    reason: str
+
+
+def item_score(hard: float, soft: float, settings: Evaluation) -> float:
+    if settings.gate_metric == "hard":
+        return hard
+    if settings.gate_metric == "soft":
+        return soft
+    weight = settings.gate_mixed_weight
+    return (1 - weight) * hard + weight * soft
+
+
+def scores(measurement: Measurement, settings: Evaluation) -> dict[str, float]:
+    """Give the gate score of each scored item."""
+    return {
+        item: item_score(score.hard or 0.0, score.soft or 0.0, settings)
+        for item, score in measurement.items.items()
+        if score.status == "scored"
+    }
+
+
+def mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def score_of(measurement: Measurement, settings: Evaluation) -> float | None:
+    return mean(list(scores(measurement, settings).values()))
+
+
+def judge_candidate(candidate: Measurement, current: Measurement, settings: Evaluation) -> Verdict:
+    """Compare a candidate with the current document."""
+    new, old = scores(candidate, settings), scores(current, settings)
+    paired = [item for item in candidate.items if item in new and item in old]
+    new_mean, old_mean = mean([new[i] for i in paired]), mean([old[i] for i in paired])
+    improved = tuple(i for i in paired if new[i] > old[i] + EPSILON)
+    regressed = tuple(i for i in paired if new[i] < old[i] - EPSILON)
+    coverage = min(candidate.coverage, current.coverage)
+    changes = f"{len(improved)} improved, {len(regressed)} regressed"
+    if new_mean is None or old_mean is None or coverage < settings.min_coverage:
+        missing = sum(score.status == "missing" for score in candidate.items.values())
+        reason = (
+            f"{missing} of {len(candidate.items)} items have no score: coverage "
+            f"{coverage:.0%} is below min_coverage {settings.min_coverage:.0%}"
+        )
+        return Verdict("indecisive", new_mean, old_mean, len(paired), improved, regressed, reason)
+    if new_mean > old_mean + EPSILON:
+        reason = f"{settings.gate_metric} rose from {old_mean:.3f} to {new_mean:.3f} ({changes})"
+        return Verdict("accept", new_mean, old_mean, len(paired), improved, regressed, reason)
+    word = "fell" if new_mean < old_mean - EPSILON else "stayed"
+    reason = f"{settings.gate_metric} {word}: {old_mean:.3f} to {new_mean:.3f} ({changes})"
+    return Verdict("reject", new_mean, old_mean, len(paired), improved, regressed, reason)

@@ -1,0 +1,192 @@
+"""Every Redis key, in one place: how it is built, what it holds and how long it lives.
+
+A key either has a TTL, renewed by whoever still needs it, or is listed here as living as long as
+its run (`RUN_LIFETIME`). Nothing else may stay.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+PREFIX: Final = "so:"
+
+#: Scripts build these keys themselves, from names that only the stored data knows.
+DOORBELL_PREFIX: Final = f"{PREFIX}done:"
+SKILL_PREFIX: Final = f"{PREFIX}skill:"
+WORKER_PREFIX: Final = f"{PREFIX}bk:"
+
+RUNS: Final = f"{PREFIX}runs"
+OPEN_RUNS: Final = f"{PREFIX}runs:open"
+FLEET: Final = f"{PREFIX}fleet"
+
+RedisType = Literal["string", "hash", "set", "zset", "stream"]
+
+#: As `Key.ttl`: no TTL, the key lives as long as its run.
+RUN: Final = "run"
+#: As `Key.ttl`: the caller names the duration.
+GIVEN: Final = "given"
+
+
+def blob(sha: str) -> str:
+    return f"{PREFIX}blob:{sha}"
+
+
+def spec(job: str) -> str:
+    return f"{PREFIX}spec:{job}"
+
+
+def result(job: str) -> str:
+    return f"{PREFIX}res:{job}"
+
+
+def lease(job: str) -> str:
+    return f"{PREFIX}lease:{job}"
+
+
+def job(job: str) -> str:
+    return f"{PREFIX}job:{job}"
+
+
+def waiters(job: str) -> str:
+    return f"{PREFIX}wait:{job}"
+
+
+def dead(job: str) -> str:
+    return f"{PREFIX}dead:{job}"
+
+
+def skill(skill_hash: str) -> str:
+    return f"{SKILL_PREFIX}{skill_hash}"
+
+
+def doorbell(run: str) -> str:
+    return f"{DOORBELL_PREFIX}{run}"
+
+
+def run(run: str) -> str:
+    return f"{PREFIX}run:{run}"
+
+
+def log(run: str) -> str:
+    return f"{PREFIX}run:{run}:log"
+
+
+def ledger(run: str) -> str:
+    return f"{PREFIX}run:{run}:ledger"
+
+
+def meter(run: str) -> str:
+    return f"{PREFIX}run:{run}:meter"
+
+
+def reservations(run: str) -> str:
+    return f"{PREFIX}run:{run}:rsv"
+
+
+def estimates(run: str) -> str:
+    return f"{PREFIX}run:{run}:estimates"
+
+
+def settled(run: str, reservation: str) -> str:
+    return f"{PREFIX}settled:{run}:{reservation}"
+
+
+def view(run: str) -> str:
+    return f"{PREFIX}run:{run}:view"
+
+
+def run_lease(run: str) -> str:
+    return f"{PREFIX}runlease:{run}"
+
+
+def hold(credential: str) -> str:
+    return f"{PREFIX}hold:{credential}"
+
+
+def worker(backend: str, worker: str) -> str:
+    return f"{WORKER_PREFIX}{backend}:{worker}"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One row of the key schema. `ttl` is a field of `Timing`, RUN or GIVEN."""
+
+    pattern: str
+    type: RedisType
+    ttl: str
+    writer: str
+    reader: str
+    meaning: str
+
+    def matches(self, key: str) -> bool:
+        return _regex(self.pattern).fullmatch(key) is not None
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    """A `<name>` stands for one part without colons, a final `<name…>` for all that is left."""
+    parts = re.split(r"(<[^>]+>)", pattern)
+    return re.compile(
+        "".join(
+            (".+" if part.endswith("…>") else "[^:]+") if part.startswith("<") else re.escape(part)
+            for part in parts
+        )
+    )
+
+
+TABLE: Final[tuple[Key, ...]] = (
+    Key("so:blob:<sha>", "string", "blob_ttl_s", "anyone", "anyone",
+        "zstd-compressed bytes; the sha256 is of the bytes before compression"),
+    Key("so:spec:<job>", "string", "spec_ttl_s", "want", "claim",
+        "the job's canonical JSON; its sha256 is the job id"),
+    Key("so:res:<job>", "hash", "result_ttl_s", "commit", "want, results",
+        "line, body, receipt, owner (who committed), skill (the index it is in)"),
+    Key("so:lease:<job>", "string", "lease_s", "claim, renew", "want, claim",
+        "owner of the one claim that may run the job now"),
+    Key("so:job:<job>", "hash", "spec_ttl_s", "want, claim, release, reserve", "want, claim",
+        "sent, sends, lane: the last message; claimed: it arrived; claim_lane, claims, qclaims: "
+        "claims not yet committed; until, reason, rounds: given back; calls, repaid: paid so far"),
+    Key("so:wait:<job>", "set", "spec_ttl_s", "want", "claim, renew, commit",
+        "runs to tell when the job is over"),
+    Key("so:dead:<job>", "string", "spec_ttl_s", "want, claim", "want, claim",
+        "why the job is given up; deleting it gives the job another chance"),
+    Key("so:skill:<hash>", "set", "result_ttl_s", "commit", "results",
+        "ids of the jobs whose results were obtained with this document"),
+    Key("so:done:<run>", "stream", "doorbell_ttl_s", "commit, release, step", "coordinator",
+        "the run's doorbell: an entry means only that there is news"),
+    Key("so:runs", "zset", RUN, "create", "anyone", "every run by its time of creation (us)"),
+    Key("so:runs:open", "zset", RUN, "create, step", "coordinators",
+        "runs that need a coordinator, by their time of creation (us)"),
+    Key("so:run:<run>", "hash", RUN, "create, step", "anyone",
+        "meta (JSON), status, version (= entries of the log), created (us)"),
+    Key("so:run:<run>:log", "stream", RUN, "create, step", "anyone",
+        "the run's events; entry n has the id n-0 and holds at (ms) and event (JSON)"),
+    Key("so:run:<run>:ledger", "hash", RUN, "want", "coordinator",
+        "job -> result line, as the run saw it first"),
+    Key("so:run:<run>:meter", "hash", RUN, "claim, reserve, settle", "anyone",
+        "caps, spent, reserved and unconfirmed amounts, executions, the cap that refused"),
+    Key("so:run:<run>:rsv", "zset", RUN, "reserve, settle", "reserve",
+        "reservations in force by the time they lapse (ms)"),
+    Key("so:run:<run>:estimates", "hash", RUN, "reserve, settle", "settle",
+        "reservation -> role:calls:tokens:micro_usd, in force or lapsed, until settled"),
+    Key("so:settled:<run>:<reservation…>", "string", "reservation_s", "settle", "reserve",
+        "this reservation is over: a repeated reserve must not open it again"),
+    Key("so:run:<run>:view", "string", "view_ttl_s", "coordinator", "anyone",
+        "what the run is doing right now, for people"),
+    Key("so:runlease:<run>", "hash", RUN, "lead, resign", "want, step",
+        "owner and until (ms) of the present lead; fence, which only grows"),
+    Key("so:hold:<credential…>", "string", GIVEN, "gateway", "gateway",
+        "no call on this credential while the key exists"),
+    Key("so:bk:<backend>:<worker…>", "string", "worker_ttl_s", "workers", "anyone",
+        "a live worker, as JSON"),
+    Key("so:fleet", "set", "worker_ttl_s", "workers", "anyone",
+        "<backend>:<worker> of every worker that announced itself lately"),
+)  # fmt: skip
+
+RUN_LIFETIME: Final[tuple[Key, ...]] = tuple(row for row in TABLE if row.ttl == RUN)
+
+
+def lives_with_its_run(key: str) -> bool:
+    """Whether a key may be without a TTL."""
+    return any(row.matches(key) for row in RUN_LIFETIME)

@@ -1,0 +1,36 @@
+"""Build the state in memory."""
+
+from __future__ import annotations
+
+from skillopt.domain.timing import Timing
+from skillopt.state.memory.blobs import MemoryBlobs
+from skillopt.state.memory.board import MemoryBoard
+from skillopt.state.memory.budgets import MemoryBudgets
+from skillopt.state.memory.claims import MemoryClaims
+from skillopt.state.memory.doorbell import MemoryDoorbell
+from skillopt.state.memory.expiring import Clock
+from skillopt.state.memory.fleet import MemoryFleet
+from skillopt.state.memory.holds import MemoryHolds
+from skillopt.state.memory.results import MemoryResults
+from skillopt.state.memory.runs import MemoryRuns
+from skillopt.state.memory.tables import Tables
+from skillopt.state.ports import State
+
+
+def build(timing: Timing, clock: Clock) -> State:
+    """Give an empty state that lives as long as this process and may be shared by its threads.
+
+    `clock` gives seconds; leases, holds and TTLs go by it alone.
+    """
+    tables = Tables(timing, clock)
+    return State(
+        board=MemoryBoard(tables),
+        claims=MemoryClaims(tables),
+        results=MemoryResults(tables),
+        blobs=MemoryBlobs(tables),
+        runs=MemoryRuns(tables),
+        doorbell=MemoryDoorbell(tables),
+        budgets=MemoryBudgets(tables),
+        holds=MemoryHolds(tables),
+        fleet=MemoryFleet(tables),
+    )

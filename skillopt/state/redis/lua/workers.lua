@@ -1,0 +1,17 @@
+-- WORKERS: read every live worker.
+--
+-- KEYS  1 so:fleet
+-- ARGV  1 prefix of so:bk
+-- Reply the announcements (JSON)
+-- Reads so:bk. Removes from so:fleet the workers that are gone.
+
+local reply = {}
+for _, name in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+  local info = redis.call('GET', ARGV[1] .. name)
+  if info then
+    reply[#reply + 1] = info
+  else
+    redis.call('SREM', KEYS[1], name)
+  end
+end
+return reply

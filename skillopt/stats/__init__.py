@@ -1,0 +1,1 @@
+"""Statistics of scores: pure functions of numbers."""

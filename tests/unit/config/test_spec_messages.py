@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import pytest
+
+from skillopt.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            "train: {batch_size: x}",
+            "spec.yaml:4: train.batch_size: 'x' is not an integer; "
+            "give a whole number of at least 1",
+        ),
+        (
+            "train:\n  batchsize: 4",
+            "spec.yaml:5: train.batchsize is not a known key; did you mean 'batch_size'?",
+        ),
+        (
+            "train: {zzz: 4}",
+            "spec.yaml:4: train.zzz is not a known key; known keys: accumulation, batch_size, "
+            "num_epochs, samples, seed",
+        ),
+        ("trian: {}", "spec.yaml:4: trian is not a known key; did you mean 'train'?"),
+        (
+            "train: {batch_size: 0}",
+            "spec.yaml:4: train.batch_size: 0 is too small; give a whole number of at least 1",
+        ),
+        ("train: {batch_size: true}", "spec.yaml:4: train.batch_size: True is not an integer;"),
+        ("train: {batch_size: 2.5}", "spec.yaml:4: train.batch_size: 2.5 is not an integer;"),
+        ("train: {batch_size: }", "spec.yaml:4: train.batch_size has no value; give a whole"),
+        ("train: 5", "spec.yaml:4: train: 5 is not a section; write `key: value` lines below it"),
+        (
+            "gradient: {failure_only: yes}",
+            "spec.yaml:4: gradient.failure_only: 'yes' is not true or false; write true or false",
+        ),
+        (
+            "evaluation: {gate_metric: hart}",
+            "spec.yaml:4: evaluation.gate_metric: 'hart' is not one of hard, soft, mixed; "
+            "did you mean 'hard'?",
+        ),
+        (
+            "evaluation: {min_coverage: 2}",
+            "spec.yaml:4: evaluation.min_coverage: 2 is too large; "
+            "give a number above 0 and at most 1",
+        ),
+        (
+            "budget: {max_usd: 0}",
+            "spec.yaml:4: budget.max_usd: 0 is too small; give a number above",
+        ),
+        ("preferences: 5", "spec.yaml:4: preferences: 5 is not a text; write it in quotes"),
+        (
+            "name: has space",
+            "spec.yaml:4: name: 'has space' is not allowed; give letters, digits, '.', '_' and '-'",
+        ),
+        (
+            "optimizer: {learning_rate: 1, min_learning_rate: 3}",
+            "spec.yaml:4: optimizer: min_learning_rate 3 is above learning_rate 1; lower it",
+        ),
+        ("env: searchqa", "spec.yaml:4: env: 'searchqa' is not part of this version; write `env"),
+        ("cache: maybe", "spec.yaml:4: cache: 'maybe' is not one of on, refresh, off; give on"),
+        ("labels: {a: 1}", "spec.yaml:4: labels.a: "),
+        (
+            "fields: {tsak: question}",
+            "spec.yaml:4: fields.tsak: 'tsak' is not a field of a task; did you mean 'task'?",
+        ),
+        (
+            "judge: {kind: rubrik}",
+            "spec.yaml:4: judge kind 'rubrik' is not known; known kinds: exact",
+        ),
+        (
+            "judge: {kind: rule, checks: [{op: contians, arg: x}]}",
+            "spec.yaml:4: check 1: unknown operation 'contians'; did you mean 'contains'?",
+        ),
+    ],
+)
+def test_a_wrong_value_names_place_key_value_and_fix(workspace, faults, more, message):
+    workspace.spec(more + "\n")
+    assert [line for line in faults() if line.startswith(message)], faults()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("_base_: x.yaml", "_base_ is a key of another tool; write `extends: other.yaml`"),
+        (
+            "optimizer: {edit_budget: 3}",
+            "optimizer.edit_budget is a key of another tool; write opt",
+        ),
+        (
+            "evaluation: {sel_env_num: 3}",
+            "sel_env_num is a key of another tool; use all of val, or",
+        ),
+        ("out_root: runs", "out_root is a key of another tool; use the option --store DIR"),
+        ("evaluation: {use_gate: true}", "use_gate is a key of another tool; remove it; every"),
+        (
+            "split: {valid_seen: 3}",
+            "split.valid_seen is a key of another tool; the split is called",
+        ),
+        ("split: {valid_unseen: 3}", "split.valid_unseen is a key of another tool; the split is"),
+        ("split: {selection: 3}", "split.selection is a key of another tool; the split is called"),
+        ("train: {train_size: 3}", "train.train_size is a key of another tool; remove it"),
+        ("env: {split_ratio: 2}", "spec.yaml:4: env.split_ratio is not a known key; write split"),
+        ("train: {candidates: 3}", "train.candidates is not part of this version; remove it"),
+    ],
+)
+def test_spellings_of_other_tools_and_later_features_name_ours(workspace, faults, more, message):
+    workspace.spec(more + "\n")
+    assert message in "\n".join(faults())
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            "evaluation: {significance: 0.05}",
+            "spec.yaml:4: evaluation.significance: not part of this version; remove it",
+        ),
+        (
+            "optimizer: {skill_update_mode: full_rewrite_minibatch}",
+            "optimizer.skill_update_mode: 'full_rewrite_minibatch' is not part of this version; "
+            "the supported value is 'patch'",
+        ),
+        (
+            "optimizer: {lr_control_mode: autonomous}",
+            "optimizer.lr_control_mode: 'autonomous' is not part of this version; "
+            "the supported value is 'fixed'",
+        ),
+        (
+            "optimizer: {use_slow_update: maybe}",
+            "spec.yaml:4: optimizer.use_slow_update: 'maybe' is not true or false",
+        ),
+    ],
+)
+def test_mechanisms_of_later_versions_are_refused_where_they_would_change_the_run(
+    workspace, faults, more, message
+):
+    workspace.spec(more + "\n")
+    assert message in "\n".join(faults())
+
+
+@pytest.mark.parametrize("key", ["use_slow_update", "use_meta_skill", "use_skill_aware_reflection"])
+def test_a_mechanism_that_is_missing_is_announced_and_never_silent(workspace, key):
+    workspace.spec(f"optimizer: {{{key}: true}}\n")
+    assert workspace.load().warnings == [
+        f"optimizer.{key}: not part of this version; the run goes on without it"
+    ]
+    workspace.spec(f"optimizer: {{{key}: false}}\n")
+    assert workspace.load().warnings == []
+
+
+def test_tuning_of_missing_mechanisms_and_null_significance_are_silent(workspace):
+    workspace.spec(
+        "optimizer: {slow_update_samples: 20, longitudinal_pair_policy: mixed}\n"
+        "evaluation: {significance: null}\n"
+    )
+    assert workspace.load().warnings == []
+
+
+def test_every_problem_is_reported_in_one_error(workspace, faults):
+    workspace.spec("train: {batch_size: x, nmu_epochs: 2}\nbudget: {max_calls: -1}\nzzz: 1\n")
+    assert len(faults()) == 4
+
+
+def test_problems_of_skill_backend_and_tasks_are_reported_together(workspace, faults):
+    workspace.write("spec.yaml", "skill: gone.md\ntasks: gone\nmodel: {target: nobody}\n")
+    found = faults()
+    assert len(found) == 3
+    assert "skill: " in found[0]
+    assert "no backend is called 'nobody'" in found[1]
+    assert "tasks: " in found[2]
+
+
+def test_missing_keys_say_what_to_add(workspace, faults):
+    workspace.write("spec.yaml", "name: x\n")
+    assert faults() == [
+        "spec.yaml: skill is missing; name the document to train, e.g. `skill: SKILL.md`",
+        "spec.yaml: tasks is missing; name a task file or folder, e.g. `tasks: tasks`",
+        "spec.yaml: model is missing; name a backend for each role, e.g. "
+        "`model: {target: sim, optimizer: sim}`",
+    ]
+
+
+def test_a_problem_from_set_names_the_option(faults):
+    assert faults(overrides=["train.batchsize=4", "train.seed=x"]) == [
+        "--set: train.seed: 'x' is not an integer; give a whole number",
+        "--set: train.batchsize is not a known key; did you mean 'batch_size'?",
+    ]
+
+
+def test_a_problem_in_an_extended_file_names_that_file(workspace, faults):
+    workspace.write("base.yaml", "\ntrain:\n  batch_size: 0\n")
+    workspace.spec("extends: base.yaml\n")
+    assert faults()[0].startswith("base.yaml:3: train.batch_size: 0 is too small")
+
+
+def test_an_empty_section_means_the_defaults(workspace):
+    workspace.spec("train:\n  # batch_size: 4\nbudget:\n")
+    assert workspace.load().plan.settings.train.batch_size == 8
+
+
+def test_a_role_may_be_given_as_a_mapping(workspace):
+    workspace.spec("", model="{target: {use: sim}, optimizer: {use: sim}}")
+    assert workspace.load().plan.backends["target"].backend == "sim"
+
+
+def test_a_role_takes_no_other_key(workspace, faults):
+    workspace.spec("", model="{target: {use: sim, params: {seed: 1}}, optimizer: {us: sim}}")
+    text = "\n".join(faults())
+    assert "model.target.params is not part of this version; give the params to a backend" in text
+    assert "model.optimizer.us is not a known key; did you mean 'use'?" in text
+
+
+def test_several_targets_are_refused_with_what_to_write(workspace, faults):
+    workspace.spec("", model="{targets: [a, b]}")
+    assert "model.targets is not part of this version; name one backend with model.target" in (
+        "\n".join(faults())
+    )
+
+
+def test_a_small_learning_rate_needs_no_minimum(workspace):
+    workspace.spec("optimizer: {learning_rate: 1}\n")
+    assert workspace.load().plan.settings.optimizer.min_learning_rate == 1
+
+
+def test_an_unknown_cache_mode_is_refused(workspace):
+    with pytest.raises(ConfigError, match="--cache: 'yes' is not one of on, refresh, off"):
+        workspace.load(cache="yes")

@@ -1,0 +1,265 @@
+"""A whole run in memory: the real loop, a target that obeys its skill, a canned optimizer."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from skillopt.domain.backend import BackendUse
+from skillopt.domain.events import Event, RunCreated, encode_event
+from skillopt.domain.fingerprint import sha256_hex
+from skillopt.domain.item import ExactJudge, Item, Splits, TaskPrompt
+from skillopt.domain.jobs import JudgeSpec, OptimizeSpec, RolloutSpec
+from skillopt.domain.messages import Message, decode_messages, encode_messages
+from skillopt.domain.outcome import LedgerLine
+from skillopt.domain.plan import RunPlan
+from skillopt.domain.results import (
+    BODY,
+    Body,
+    CriterionResult,
+    InvalidBody,
+    JudgementBody,
+    Receipt,
+    ReplyBody,
+)
+from skillopt.domain.run import RunState
+from skillopt.domain.spec import Settings
+from skillopt.loop.decide import decide
+from skillopt.loop.fold import apply, begin
+from skillopt.loop.jobs import JobFactory, WantedJob
+from skillopt.state.ports import LogEntry, State, StoredResult
+
+TEMPLATES = {
+    "attempt": "{{skill}}",
+    "reflect_failure": "Find what failed.",
+    "reflect_success": "Find what worked.",
+    "merge": "Merge the edits.",
+    "rank": "Rank the edits.",
+    "repair": "Not usable: {{error}}",
+}
+SKILL = "# Greeter\n\nBe brief. Café.\n"
+
+
+def item(name: str, word: str) -> Item:
+    return Item(
+        id=name,
+        prompt=TaskPrompt(task=f"Task {name}: {word}?"),
+        judge=ExactJudge(answer=word, substring=True),
+    )
+
+
+def make_plan(**changes: Any) -> RunPlan:
+    settings = {
+        "train": {"num_epochs": 2, "batch_size": 4},
+        "gradient": {"minibatch_size": 2, "merge_batch_size": 2},
+        "optimizer": {"learning_rate": 2, "min_learning_rate": 1, "lr_scheduler": "constant"},
+        **changes.pop("settings", {}),
+    }
+    words = ["alpha", "beta", "gamma", "delta", "other", "extra", "alpha", "beta"]
+    fields: dict[str, Any] = {
+        "name": "greeter",
+        "settings": Settings.model_validate(settings),
+        "skill": SKILL,
+        "splits": Splits(
+            train=tuple(item(f"train-{i}", word) for i, word in enumerate(words)),
+            val=tuple(item(f"val-{w}", w) for w in ("alpha", "beta", "gamma", "unknown")),
+            test=tuple(item(f"test-{w}", w) for w in ("alpha", "delta")),
+        ),
+        "templates": TEMPLATES,
+        "judge_versions": {"exact": 1, "rule": 1},
+        "backends": {
+            "target": BackendUse(role="target", backend="sim", fingerprint="f1"),
+            "optimizer": BackendUse(role="optimizer", backend="sim", fingerprint="f1"),
+        },
+    }
+    return RunPlan(**{**fields, **changes})
+
+
+@dataclass
+class Store:
+    """The ports a record needs, over dictionaries; counts how often it is read."""
+
+    results: dict[str, StoredResult] = field(default_factory=dict)
+    blobs: dict[str, bytes] = field(default_factory=dict)
+    reads: int = 0
+
+    def state(self) -> State:
+        store = self
+
+        class Results:
+            def get(self, jobs):
+                store.reads += 1
+                return {job: store.results[job] for job in jobs if job in store.results}
+
+        class Blobs:
+            def get(self, hashes):
+                store.reads += 1
+                return {name: store.blobs[name] for name in hashes if name in store.blobs}
+
+        none = cast(Any, None)
+        return State(
+            board=none,
+            claims=none,
+            results=cast(Any, Results()),
+            blobs=cast(Any, Blobs()),
+            runs=none,
+            doorbell=none,
+            budgets=none,
+            holds=none,
+            fleet=none,
+        )
+
+    def put(self, content: bytes) -> str:
+        name = sha256_hex(content)
+        self.blobs[name] = content
+        return name
+
+
+@dataclass
+class ScriptedRun:
+    """Drives a run to its end; also the Facts that it decides by."""
+
+    plan: RunPlan = field(default_factory=make_plan)
+    store: Store = field(default_factory=Store)
+    #: Results arrive one by one in this seeded order, or all at once in the order wanted.
+    order_seed: int | None = None
+    #: The task whose prompt the content filter refuses.
+    filtered: str = ""
+    #: Analysts first answer with something that is not JSON.
+    garbles: bool = False
+    #: And whether they do better when asked again.
+    repairs: bool = True
+    started_at: float = 1000.0
+    ledger: dict[str, LedgerLine] = field(default_factory=dict)
+    performed: dict[str, WantedJob] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        run = self.plan.run_id
+        created = RunCreated(
+            run=run, name=self.plan.name, plan=self.plan.identity, skill=self.plan.skill_hash
+        )
+        self.factory = JobFactory(self.plan, run)
+        self.events.append(created)
+        self.state: RunState = begin(self.plan, created)
+
+    # --- Facts
+
+    def line(self, job: str) -> LedgerLine | None:
+        return self.ledger.get(job)
+
+    def body(self, job: str) -> Body:
+        return BODY.validate_json(self.store.results[job].body)
+
+    # --- driving
+
+    def record(self, event: Event) -> None:
+        self.events.append(event)
+        self.state = apply(self.state, event)
+
+    def advance(self) -> bool:
+        """Take one decision; False once the run rests."""
+        decision = decide(self.state, self, self.factory)
+        for event in decision.events:
+            self.record(event)
+        wanted = list(decision.wanted)
+        if self.order_seed is not None:
+            random.Random(f"{self.order_seed}-{len(self.ledger)}").shuffle(wanted)
+            wanted = wanted[:1]
+        for job in wanted:
+            self.perform(job)
+        return bool(decision.events or decision.wanted)
+
+    def finish(self) -> ScriptedRun:
+        while self.advance():
+            pass
+        return self
+
+    def until(self, event_type: type[Any]) -> ScriptedRun:
+        while not isinstance(self.events[-1], event_type):
+            assert self.advance(), f"the run ended without {event_type.__name__}"
+        return self
+
+    def log(self) -> list[LogEntry]:
+        return [
+            LogEntry(number, self.started_at + number, encode_event(event))
+            for number, event in enumerate(self.events, start=1)
+        ]
+
+    # --- the models
+
+    def perform(self, job: WantedJob) -> None:
+        self.performed[job.id] = job
+        for blob in job.blobs:
+            self.store.put(blob)
+        spec = job.spec
+        if isinstance(spec, RolloutSpec):
+            self._commit(job.id, self._attempt(spec), calls=1)
+        elif isinstance(spec, JudgeSpec):
+            self._commit(job.id, self._judge(spec), calls=0)
+        elif isinstance(spec, OptimizeSpec):
+            text = self._optimize(decode_messages(self.store.blobs[spec.messages]))
+            self._commit(job.id, ReplyBody(text=text, trajectory=spec.messages), calls=1)
+
+    def _commit(self, job: str, body: Body, *, calls: int) -> None:
+        scores = (body.hard, body.soft) if isinstance(body, JudgementBody) else (None, None)
+        line = LedgerLine(
+            outcome="invalid" if isinstance(body, InvalidBody) else "scored",
+            digest=body.digest,
+            hard=scores[0],
+            soft=scores[1],
+            payer=self.plan.run_id,
+        )
+        receipt = Receipt(worker="w1", seconds=0.5, calls=calls, input_tokens=10, output_tokens=4)
+        self.ledger[job] = line
+        self.store.results[job] = StoredResult(
+            line.model_dump_json(), body.model_dump_json(), receipt.model_dump_json()
+        )
+
+    def _attempt(self, spec: RolloutSpec) -> Body:
+        skill = self.store.blobs[spec.skill].decode()
+        task = json.loads(self.store.blobs[spec.prompt])["task"]
+        if self.filtered and self.filtered in task:
+            return InvalidBody(reason="the content filter refused the prompt")
+        sent = (Message(role="system", content=skill), Message(role="user", content=task))
+        said = " ".join(re.findall(r"Always say (\w+)\.", skill))
+        return ReplyBody(text=said, trajectory=self.store.put(encode_messages(sent)))
+
+    def _judge(self, spec: JudgeSpec) -> Body:
+        word = json.loads(self.store.blobs[spec.judge])["answer"]
+        reply = ReplyBody.model_validate_json(self.store.blobs[spec.reply])
+        passed = word in reply.text.split()
+        criterion = CriterionResult(
+            name="contains",
+            requirement=f"say {word}",
+            passed=passed,
+            detail="" if passed else f"{word} is not there",
+        )
+        return JudgementBody(hard=float(passed), soft=float(passed), criteria=(criterion,))
+
+    def _optimize(self, messages: tuple[Message, ...]) -> str:
+        system, user = messages[0].content, messages[1].content
+        first = len(messages) == 2 or not self.repairs
+        if self.garbles and first and system == TEMPLATES["reflect_failure"]:
+            return "I would rather talk about the weather."
+        if system == TEMPLATES["merge"]:
+            rows = json.loads(user.split("## Proposed edits\n\n")[1])
+            kept = ("op", "target", "content")
+            return json.dumps(
+                {"reasoning": "all", "edits": [{key: row[key] for key in kept} for row in rows]}
+            )
+        if system == TEMPLATES["rank"]:
+            return json.dumps({"reasoning": "first", "selected_indices": [0, 1]})
+        failed = re.findall(r"- say (\w+) \(failed", user)
+        edits = [{"op": "append", "target": "", "content": f"Always say {w}."} for w in failed]
+        return json.dumps(
+            {
+                "batch_size": 1,
+                "failure_summary": [{"failure_type": "t", "count": 1, "description": "a word"}],
+                "success_patterns": [],
+                "patch": {"reasoning": "words", "edits": edits},
+            }
+        )

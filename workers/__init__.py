@@ -1,0 +1,1 @@
+"""Does the work: Celery workers, each pinned to one backend."""

@@ -1,0 +1,59 @@
+"""`python -m workers --backend NAME`: one worker process, pinned to one backend."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from pathlib import Path
+
+from skillopt.config.catalogue import load_resolved
+from skillopt.config.runtime import override, timing
+from skillopt.errors import SkillOptError
+from skillopt.gateway.retry import RetryPolicy
+from skillopt.state.redis.connect import connect
+from skillopt.state.urls import broker_url
+from skillopt.wire.tasks import queue_of
+from workers.container import build
+from workers.lifecycle import serve
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__)
+    parser.add_argument("--backend", required=True, help="name of the backend to serve")
+    parser.add_argument("--backends", required=True, type=Path, help="resolved catalogue file")
+    parser.add_argument("--name", default="1", help="distinguishes workers of one backend")
+    parser.add_argument("--concurrency", type=int, default=8)
+    parser.add_argument("--quarantine", action="store_true", help="serve suspected poison alone")
+    options = parser.parse_args(argv)
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    url = os.environ.get("SKILLOPT_REDIS_URL")
+    if not url:
+        parser.error("SKILLOPT_REDIS_URL is not set; export the URL of the shared Redis")
+    try:
+        backend = load_resolved(options.backends)[options.backend]
+        durations = timing(os.environ)
+        concurrency = 1 if options.quarantine else options.concurrency
+        suffix = ".q" if options.quarantine else ""
+        container = build(
+            name=f"{options.backend}{suffix}-{options.name}@{os.uname().nodename}",
+            backend=backend,
+            lane="quarantine" if options.quarantine else "normal",
+            concurrency=concurrency,
+            state=connect(url, durations),
+            timing=durations,
+            policy=override(RetryPolicy(), "SKILLOPT_RETRY_", os.environ),
+            environ=os.environ,
+        )
+    except SkillOptError as error:
+        logging.getLogger(__name__).error("%s", error)
+        return 2
+    queue = queue_of(options.backend, quarantine=options.quarantine)
+    return serve(container, broker_url(url), queue=queue, concurrency=concurrency)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""What one worker process is made of; built once, at boot."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from skillopt import __version__
+from skillopt.backends.base import ChatBackend, ChatReply
+from skillopt.backends.registry import open_backend
+from skillopt.domain.backend import Backend
+from skillopt.domain.timing import Timing
+from skillopt.domain.usage import Role
+from skillopt.errors import CallTimeout, StateUnavailable
+from skillopt.gateway.gateway import Gateway, JobCalls
+from skillopt.gateway.retry import RetryPolicy
+from skillopt.state.ports import Lane, State, WorkerInfo
+from workers.heartbeat import Heartbeat, Held
+from workers.http_loop import HttpLoop
+from workers.stopping import JobStopped
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+#: Pause between two tries to reach a state that is away.
+STATE_RETRY_S = 0.5
+
+
+@dataclass(frozen=True)
+class Container:
+    """Everything a job needs, wired."""
+
+    name: str
+    backend: Backend
+    lane: Lane
+    state: State
+    timing: Timing
+    policy: RetryPolicy
+    chat: ChatBackend
+    http: HttpLoop
+    heartbeat: Heartbeat
+    new_id: Callable[[], str]
+
+    def calls_of(self, held: Held, role: Role) -> JobCalls:
+        """Give a job its way to the model."""
+
+        def wait(seconds: float) -> None:
+            if held.stopped.wait(seconds) and held.stop is not None:
+                raise JobStopped(held.stop)
+
+        def run(coroutine: object) -> ChatReply:
+            if held.stop is not None:
+                coroutine.close()  # type: ignore[attr-defined]  # never awaited: no warning
+                raise JobStopped(held.stop)
+            try:
+                return self.http.call(coroutine, held, self.backend.timeout_s)  # type: ignore[arg-type]
+            except TimeoutError:
+                raise CallTimeout(f"no answer within {self.backend.timeout_s:g} s") from None
+
+        gateway = Gateway(
+            backend=self.backend,
+            chat=self.chat,
+            budgets=self.state.budgets,
+            holds=self.state.holds,
+            run=run,
+            monotonic=time.monotonic,
+            uniform=random.random,
+            new_id=self.new_id,
+            patiently=patiently,
+            throttle_wait_s=self.timing.throttle_wait_s,
+            policy=self.policy,
+        )
+        return JobCalls(gateway, held.run, held.job, role, wait, held.reservations)
+
+    def close(self) -> None:
+        self.heartbeat.end()
+        self.http.run(self.chat.close())
+        self.http.close()
+
+
+def build(
+    *,
+    name: str,
+    backend: Backend,
+    lane: Lane,
+    concurrency: int,
+    state: State,
+    timing: Timing,
+    policy: RetryPolicy,
+    environ: Mapping[str, str],
+) -> Container:
+    info = WorkerInfo(
+        worker=name,
+        backend=backend.name,
+        fingerprint=backend.fingerprint,
+        capacity=concurrency,
+        lane=lane,
+        version=__version__,
+    )
+    http = HttpLoop()
+
+    async def connect() -> ChatBackend:
+        return open_backend(backend, environ)
+
+    return Container(
+        name=name,
+        backend=backend,
+        lane=lane,
+        state=state,
+        timing=timing,
+        policy=policy,
+        chat=http.run(connect()),
+        http=http,
+        heartbeat=Heartbeat(state, info, timing.heartbeat_s),
+        new_id=lambda: uuid.uuid4().hex,
+    )
+
+
+def patiently(operation: Callable[[], T]) -> T:
+    """Repeat an operation until the state can be reached; leases are renewed meanwhile."""
+    while True:
+        try:
+            return operation()
+        except StateUnavailable as error:
+            log.warning("waiting for the state: %s", error, extra={"event": "state_away"})
+            time.sleep(STATE_RETRY_S)

@@ -1,0 +1,119 @@
+"""One thread per process that keeps its leases, its reservations and its announcement alive."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from skillopt.errors import StateUnavailable
+from skillopt.state.ports import RenewStatus, State, WorkerInfo
+
+log = logging.getLogger(__name__)
+
+
+class Stop(StrEnum):
+    """Why a job is told to stop."""
+
+    LOST = "lost"
+    ABANDONED = "abandoned"
+    DRAINING = "draining"
+
+
+@dataclass
+class Held:
+    """A job this process works on."""
+
+    job: str
+    owner: str
+    run: str
+    reservations: set[str] = field(default_factory=set)
+    stop: Stop | None = None
+    #: Set together with `stop`; waiting on it is how a job sleeps.
+    stopped: threading.Event = field(default_factory=threading.Event)
+    #: Cancels the model call in flight.
+    cancel: Callable[[], object] | None = None
+
+    def tell_to_stop(self, why: Stop) -> None:
+        """Stop before the next call. A call in flight is paid already: it is cut off only if
+        nobody wants it or the process must go; a lost lease still lets its result be offered.
+        """
+        self.stop = self.stop or why
+        self.stopped.set()
+        if self.cancel is not None and why is not Stop.LOST:
+            self.cancel()
+
+
+class Heartbeat:
+    """Renews everything that would lapse if this process died."""
+
+    def __init__(self, state: State, info: WorkerInfo, period_s: float) -> None:
+        self._state = state
+        self._info = info
+        self._period_s = period_s
+        self._held: dict[str, Held] = {}
+        self._lock = threading.Lock()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        self._beat()
+        self._thread.start()
+
+    def end(self) -> None:
+        self._end.set()
+        self._thread.join(timeout=self._period_s)
+        try:
+            self._state.fleet.retire(self._info)
+        except StateUnavailable:
+            log.info("not retired: the state is away", extra={"event": "retire_failed"})
+
+    def add(self, held: Held) -> None:
+        with self._lock:
+            self._held[held.job] = held
+
+    def remove(self, held: Held) -> None:
+        with self._lock:
+            if self._held.get(held.job) is held:
+                del self._held[held.job]
+
+    def held(self) -> list[Held]:
+        with self._lock:
+            return list(self._held.values())
+
+    def _loop(self) -> None:
+        while not self._end.wait(self._period_s):
+            self._beat()
+
+    def _beat(self) -> None:
+        try:
+            self._state.fleet.announce(self._info)
+            self._renew_leases()
+            self._renew_reservations()
+        except StateUnavailable as error:
+            # Leases outlast a few missed beats; what lapses is sent again, nothing is lost.
+            log.warning("heartbeat missed: %s", error, extra={"event": "heartbeat_missed"})
+
+    def _renew_leases(self) -> None:
+        by_job = {held.job: held for held in self.held()}
+        if not by_job:
+            return
+        answers = self._state.claims.renew({job: held.owner for job, held in by_job.items()})
+        for job, status in answers.items():
+            held = by_job[job]
+            if status is RenewStatus.LOST:
+                held.tell_to_stop(Stop.LOST)
+            elif status is RenewStatus.UNWANTED and self._state.claims.abandon(
+                job, owner=held.owner
+            ):
+                held.tell_to_stop(Stop.ABANDONED)
+
+    def _renew_reservations(self) -> None:
+        by_run: dict[str, list[str]] = {}
+        for held in self.held():
+            by_run.setdefault(held.run, []).extend(tuple(held.reservations))
+        for run, reservations in by_run.items():
+            if reservations:
+                self._state.budgets.renew(run, reservations)

@@ -1,0 +1,46 @@
+"""One event loop per worker process: all its HTTP calls share it, whatever thread asks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError
+from typing import Any, TypeVar
+
+from workers.heartbeat import Held, Stop
+from workers.stopping import JobStopped
+
+T = TypeVar("T")
+
+
+class HttpLoop:
+    """An asyncio loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="http", daemon=True)
+        self._thread.start()
+
+    def call(self, coroutine: Coroutine[Any, Any, T], held: Held, timeout_s: float) -> T:
+        """Run a call to its end for a job. Raises TimeoutError, or JobStopped if it was cut."""
+        future = asyncio.run_coroutine_threadsafe(
+            asyncio.wait_for(coroutine, timeout_s), self._loop
+        )
+        held.cancel = future.cancel
+        if held.stop is not None and held.stop is not Stop.LOST:
+            future.cancel()
+        try:
+            return future.result()
+        except CancelledError:
+            raise JobStopped(held.stop or Stop.DRAINING) from None
+        finally:
+            held.cancel = None
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run something that belongs to no job (closing a client)."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=5)

@@ -1,0 +1,56 @@
+"""Boot, serve, drain, stop.
+
+TERM stops consuming; jobs that only wait are given back at once, calls in flight get the drain
+time to finish and are then cut and given back. Whatever is left after that dies with the process
+and is sent again when its lease lapses.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from typing import Any
+
+from celery import signals
+
+from workers.app import create_app
+from workers.container import Container
+from workers.heartbeat import Stop
+
+log = logging.getLogger(__name__)
+
+
+def serve(container: Container, broker_url: str, *, queue: str, concurrency: int) -> int:
+    """Run the worker until it is told to stop; gives the exit code."""
+    app = create_app(container, broker_url)
+    container.heartbeat.start()
+
+    def drain(**_: Any) -> None:
+        timer = threading.Timer(container.timing.drain_s, _cut, [container])
+        timer.daemon = True
+        timer.start()
+        for held in container.heartbeat.held():
+            if held.cancel is None:
+                held.tell_to_stop(Stop.DRAINING)
+
+    signals.worker_shutting_down.connect(drain, weak=False)
+    worker = app.Worker(
+        hostname=container.name,
+        pool="threads",
+        concurrency=concurrency,
+        queues=[queue],
+        without_gossip=True,
+        without_mingle=True,
+        loglevel="WARNING",
+    )
+    worker.start()
+    container.close()
+    # Threads that never came back must not keep a process that has given its jobs back.
+    logging.shutdown()
+    os._exit(worker.exitcode or 0)
+
+
+def _cut(container: Container) -> None:
+    for held in container.heartbeat.held():
+        held.tell_to_stop(Stop.DRAINING)

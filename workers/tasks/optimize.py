@@ -1,0 +1,34 @@
+"""An optimizer call: fixed messages in, the reply as it came out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from skillopt.domain.jobs import JobSpec, OptimizeSpec
+from skillopt.domain.messages import decode_messages
+from skillopt.domain.results import InvalidBody, ReplyBody
+from skillopt.errors import ContentFiltered
+from skillopt.state.ports import Finished
+from skillopt.wire.payloads import TryJob
+from workers.container import Container
+from workers.delivery import finished_job
+from workers.heartbeat import Held
+from workers.tasks.inputs import load
+from workers.tasks.rollout import receipt_of
+
+
+def run(container: Container, spec: JobSpec, message: TryJob, held: Held) -> Sequence[Finished]:
+    assert isinstance(spec, OptimizeSpec)
+    messages = decode_messages(load(container, [spec.messages])[spec.messages])
+    calls = container.calls_of(held, "optimizer")
+    started = time.monotonic()
+    body: ReplyBody | InvalidBody
+    try:
+        reply = calls.complete(messages, sample=spec.sample)
+        reason = "refusal" if reply.refused else reply.finish_reason
+        body = ReplyBody(text=reply.text, finish_reason=reason, trajectory=spec.messages)
+    except ContentFiltered as error:
+        body = InvalidBody(reason=f"content filter: {error}")
+    receipt = receipt_of(container, calls, started)
+    return [finished_job(spec.id, body, payer=held.run, receipt=receipt)]
