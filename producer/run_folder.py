@@ -161,7 +161,7 @@ class RunFolder:
         if not (self.path / "plan.json").is_file():
             raise InputError(
                 f"{str(self.path)!r} is not a run folder: it has no plan.json; "
-                "name the folder of a run, or see `skillopt runs`"
+                "name the folder of a run"
             )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from producer.view.printable import safe
 
@@ -38,7 +39,9 @@ class Terminal:
         """Show a result to a person; with --json a result is an object instead."""
         if not self.json:
             for part in parts:
-                self.out.print(part)
+                # A pipe gets paths and ids whole; only a screen has an edge to wrap at.
+                whole = isinstance(part, Text) and not self.out.is_terminal
+                self.out.print(part, soft_wrap=whole)
 
     def warn(self, message: str) -> None:
         self.err.print(safe(f"warning: {message}", "yellow"), soft_wrap=True)

@@ -71,9 +71,7 @@ def message_of(error: BaseException) -> str:
         case KeyboardInterrupt():
             return "interrupted; the same command continues where this one stopped"
         case typer.TyperException():
-            context = getattr(error, "ctx", None)
-            path = context.command_path if context is not None else "skillopt"
-            return f"{error.format_message().rstrip()}\nSee `{path} --help`."
+            return _usage_message(error)
         case SkillOptError():
             return str(error)
         case OSError() if error.filename is not None:
@@ -83,3 +81,19 @@ def message_of(error: BaseException) -> str:
                 f"unexpected {type(error).__name__}: {error}; this is a defect, please report it "
                 "with the traceback that SKILLOPT_DEBUG=1 shows"
             )
+
+
+def _usage_message(error: typer.TyperException) -> str:
+    """Name the option, what was given for it, and where its help is."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "skillopt"
+    return f"{error.format_message().rstrip()}{_given(error.__cause__)}\nSee `{path} --help`."
+
+
+def _given(cause: BaseException | None) -> str:
+    from pydantic import ValidationError  # noqa: PLC0415 - start-up stays fast
+
+    if not isinstance(cause, ValidationError):
+        return ""
+    values = dict.fromkeys(repr(problem["input"]) for problem in cause.errors(include_url=False))
+    return f" (given: {', '.join(values)})"

@@ -28,7 +28,9 @@ def show_run(terminal: Terminal, folder: RunFolder) -> None:
     """Show the overview. A run without a summary is summarized from its log, without its cost."""
     state = folder.state()
     stored = folder.read_summary()
-    summary = stored or _from_log(folder, state)
+    # A folder may have been moved since: it is shown where it is.
+    here = {"run_dir": str(folder.path.resolve())}
+    summary = stored.model_copy(update=here) if stored else _from_log(folder, state)
     ascii_only = terminal.out.options.ascii_only
     terminal.show(
         *run_page(state, summary, ascii_only=ascii_only, measured_work=stored is not None)
@@ -42,7 +44,7 @@ def show_run(terminal: Terminal, folder: RunFolder) -> None:
             **scores,
             "steps": [step_row(step) for step in state.steps],
             "summary": stored.model_dump(mode="json") if stored else None,
-            "run_dir": str(folder.path),
+            "run_dir": summary.run_dir,
         }
     )
 
@@ -129,6 +131,6 @@ def _from_log(folder: RunFolder, state: RunState) -> Summary:
         spend=Spend(),
         cache_hits=0,
         seconds=active_seconds(folder.read_entries()),
-        run_dir=str(folder.path),
+        run_dir=str(folder.path.resolve()),
         priced=False,
     )

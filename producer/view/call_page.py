@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
 from producer.records import CallReceipt, CallRecord, OptimizerRecord, RolloutRecord
 from producer.view import numbers
-from producer.view.printable import one_line, printable, safe
+from producer.view.printable import indented, one_line, printable, safe
 from skillopt.domain.fingerprint import short
 from skillopt.domain.messages import Message
 from skillopt.domain.results import CriterionResult
@@ -37,7 +36,7 @@ def call_page(record: CallRecord, *, priced: bool = True) -> list[RenderableType
     if record.messages is None:
         parts.append(Text("the messages are no longer stored", style="dim"))
     else:
-        parts += _messages(record.messages)
+        parts += _messages(_before_reply(record.messages, record.reply))
     parts += _reply(record)
     if isinstance(record, RolloutRecord):
         parts += _judgement(record)
@@ -93,12 +92,20 @@ def _facts(record: CallRecord) -> list[str]:
     return facts
 
 
+def _before_reply(messages: Sequence[Message], reply: str | None) -> Sequence[Message]:
+    """Leave the reply out if the messages end with it: it is shown by itself."""
+    last = messages[-1] if messages else None
+    ends_with_it = last is not None and last.role == "assistant" and last.content == reply
+    return messages[:-1] if ends_with_it else messages
+
+
 def _messages(messages: Sequence[Message]) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for message in messages:
-        parts.append(Text(f"[sent: {message.role}]", style=_ROLE_STYLES[message.role]))
+        title = "answered" if message.role == "assistant" else f"sent: {message.role}"
+        parts.append(Text(f"[{title}]", style=_ROLE_STYLES[message.role]))
         if message.content:
-            parts.append(Padding(safe(message.content), (0, 0, 0, 2)))
+            parts.append(indented(message.content))
         for call in message.tool_calls:
             parts.append(safe(f"  calls {call.name}({call.arguments})", "yellow"))
     return parts
@@ -110,7 +117,7 @@ def _reply(record: CallRecord) -> list[RenderableType]:
     if record.reply is None:
         parts.append(Text("  no reply is stored", style="dim"))
     else:
-        parts.append(Padding(safe(record.reply or "(empty)"), (0, 0, 0, 2)))
+        parts.append(indented(record.reply or "(empty)"))
     if isinstance(record, RolloutRecord) and record.tools_called:
         parts.append(safe(f"  tools called: {', '.join(record.tools_called)}", "yellow"))
     return parts
@@ -123,5 +130,5 @@ def _judgement(record: RolloutRecord) -> list[RenderableType]:
     parts += criteria_lines(record.criteria)
     if record.feedback:
         parts.append(Text("[feedback to the analyst]", style="bold"))
-        parts.append(Padding(safe(record.feedback), (0, 0, 0, 2)))
+        parts.append(indented(record.feedback))
     return parts

@@ -61,7 +61,7 @@ def curve_points(state: RunState) -> list[CurvePoint]:
     return points
 
 
-def plot(points: list[CurvePoint], *, width: int, height: int = 6, ascii_only: bool) -> Text:
+def plot(points: list[CurvePoint], *, width: int, height: int = 7, ascii_only: bool) -> Text:
     """Draw the curve in at most `width` columns; of a long run, its latest steps."""
     if not points:
         return Text("no validation score yet", style="dim")

@@ -41,9 +41,7 @@ def work_lines(summary: Summary) -> list[str]:
     calls, tokens = summary.calls, summary.tokens
     lines = []
     if summary.new_calls == 0:
-        finished = summary.state == "finished"
-        why = ": this run was finished before" if finished else " by this command"
-        lines.append(f"0 model calls{why}.")
+        lines.append(f"0 model calls: {_why_no_calls(summary)}.")
     lines.append(
         f"Calls: {numbers.count(calls.total)} (target {numbers.count(calls.target)}, optimizer "
         f"{numbers.count(calls.optimizer)}, judge {numbers.count(calls.judge)}), "
@@ -61,6 +59,14 @@ def work_lines(summary: Summary) -> list[str]:
         calls_words = numbers.plural(summary.unconfirmed_calls, "call")
         lines.append(f"Unconfirmed: {calls_words} counted at their estimate")
     return lines
+
+
+def _why_no_calls(summary: Summary) -> str:
+    if summary.state != "finished":
+        return "this command made none"
+    if summary.calls.total == 0:
+        return "every result came from the cache"
+    return "this run was finished before"
 
 
 def _headline(summary: Summary) -> Text:

@@ -19,8 +19,8 @@ from rich.text import Text
 
 from producer.view import numbers
 from producer.view.curve import curve_points, legend, plot
-from producer.view.printable import one_line, printable, safe
-from producer.view.words import event_words, stage_words, step_words
+from producer.view.printable import printable, safe
+from producer.view.words import event_words, stage_words, status_words, step_words, waiting_words
 from skillopt.domain.events import Event, GaveUp, Merged, Paused, Resumed, RunCreated, Selected
 from skillopt.domain.run import RunState
 from skillopt.domain.usage import MICRO, ROLES
@@ -104,8 +104,9 @@ class LiveView:
             return
         self._logged, self._logged_s = now, snapshot.elapsed_s
         done = f", {view.done} of {view.total} done" if view.total else ""
-        waiting = f", waiting: {one_line(view.waiting)}" if view.waiting else ""
-        self._line(f"{stage_words(view.stage)}{done}, {_work_words(snapshot)}{waiting}")
+        waiting = waiting_words(view.waiting)
+        words = [f"{stage_words(view.stage)}{done}", _work_words(snapshot), waiting]
+        self._line(", ".join(word for word in words if word))
 
     def _line(self, words: str) -> None:
         """Write one line as it is: no colour, no wrapping."""
@@ -119,7 +120,7 @@ def render(snapshot: Snapshot, total_steps: int, console: Console) -> Renderable
     options = console.options
     parts: list[RenderableType] = [_progress(snapshot), _work(snapshot)]
     if snapshot.view.waiting:
-        parts.append(safe(f"waiting: {one_line(snapshot.view.waiting)}", "yellow"))
+        parts.append(safe(waiting_words(snapshot.view.waiting), "yellow"))
     if state.plan.mode == "train":
         metric = state.plan.settings.evaluation.gate_metric
         parts += [
@@ -128,7 +129,7 @@ def render(snapshot: Snapshot, total_steps: int, console: Console) -> Renderable
             plot(
                 curve_points(state),
                 width=max(options.max_width - 4, 20),
-                height=5 if options.size.height < 24 else 6,
+                height=5 if options.size.height < 24 else 7,
                 ascii_only=options.ascii_only,
             ),
         ]
@@ -148,10 +149,11 @@ def _title(snapshot: Snapshot, total_steps: int) -> Text:
 
 
 def _progress(snapshot: Snapshot) -> Table:
-    view = snapshot.view
+    state, view = snapshot.state, snapshot.view
     row = Table.grid(padding=(0, 2))
-    stage = safe(stage_words(view.stage), "bold")
-    if view.total:
+    running = state.status == "running"
+    stage = safe(stage_words(view.stage) if running else status_words(state), "bold")
+    if view.total and running:
         bar = ProgressBar(total=view.total, completed=min(view.done, view.total), width=24)
         row.add_row(stage, bar, f"{view.done}/{view.total}")
     else:

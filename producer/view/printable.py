@@ -38,3 +38,8 @@ def one_line(text: str, limit: int = 200) -> str:
 def safe(text: str, style: str = "") -> Text:
     """Give the text as Rich shows it literally: no markup, no control characters."""
     return Text(printable(text), style=style)
+
+
+def indented(text: str, by: str = "  ") -> Text:
+    """Give a text of several lines, each moved in."""
+    return Text("\n".join(by + line if line else "" for line in printable(text).split("\n")))

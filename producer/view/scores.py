@@ -64,7 +64,7 @@ def _evaluated_table(evaluated: EvaluatedSplit | None, skill: str) -> Table:
 
 
 def _table(columns: list[str]) -> Table:
-    table = Table(pad_edge=False)
+    table = Table(pad_edge=False, show_lines=True)
     for column in columns:
         table.add_column(column, overflow="fold")
     return table

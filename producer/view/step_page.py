@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from producer.view import numbers
 from producer.view.diff import skill_diff
-from producer.view.printable import one_line, safe
+from producer.view.printable import indented, one_line, safe
 from producer.view.words import gate_words, measurement_words, skip_words
 from skillopt.domain.edits import Edit, EditReport
 from skillopt.domain.events import Gated, GroupReport, ItemScore, Measurement
@@ -32,10 +31,9 @@ def step_page(state: RunState, step: StepState) -> list[RenderableType]:
         parts += [safe(measurement_words(step.reflected.batch))]
         parts += [part for group in step.reflected.groups for part in _group(group)]
     if step.merged:
-        merges = ", ".join(
-            f"{merge.branch} level {merge.level}: {merge.status}" for merge in step.merged.merges
-        )
-        parts.append(safe(f"merged to {numbers.plural(len(step.merged.edits), 'edit')} {merges}"))
+        merges = [f"{m.branch} level {m.level}: {m.status}" for m in step.merged.merges]
+        how = f" ({', '.join(merges)})" if merges else ""
+        parts.append(safe(f"merged to {numbers.plural(len(step.merged.edits), 'edit')}{how}"))
     if step.selected:
         parts += [_heading("Selected edits"), *_edits(step.selected.edits, _reports(step))]
         if step.selected.problem:
@@ -109,9 +107,9 @@ def _edits(edits: Sequence[Edit], reports: Sequence[EditReport]) -> list[Rendera
         if edit.support:
             parts.append(safe(f"   because of: {', '.join(edit.support)}", "dim"))
         if edit.target:
-            parts.append(Padding(safe(f"target:  {edit.target}"), (0, 0, 0, 3)))
+            parts.append(indented(f"target:  {edit.target}", "   "))
         if edit.content:
-            parts.append(Padding(safe(f"content: {edit.content}"), (0, 0, 0, 3)))
+            parts.append(indented(f"content: {edit.content}", "   "))
     return parts
 
 

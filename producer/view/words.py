@@ -148,6 +148,12 @@ def stage_words(stage: str) -> str:
     return _STAGES.get(stage) or one_line(stage) or "starting"
 
 
+def waiting_words(waiting: str) -> str:
+    """Say why a run does not move; "" while it does."""
+    reason = one_line(waiting)
+    return reason if not reason or reason.startswith("waiting") else f"waiting: {reason}"
+
+
 def status_words(state: RunState) -> str:
     """Say in what state a run is, and why."""
     reason = one_line(reason_of(state), 500)

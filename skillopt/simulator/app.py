@@ -54,11 +54,14 @@ class Simulator:
     async def chat(self, http: web.Request) -> web.StreamResponse:
         """Answer one call, and count how it ended."""
         self._stats.arrived()
-        status = "abandoned"
+        status = "500"
         try:
             response = await self._chat(http)
             status = str(response.status)
             return response
+        except asyncio.CancelledError:
+            status = "abandoned"
+            raise
         except ApiError as error:
             status = str(error.status)
             return web.json_response(error.body, status=error.status, headers=error.headers)

@@ -44,6 +44,7 @@ _FIELDS: tuple[tuple[Form, tuple[str, ...]], ...] = (
     ("merge", ("support_count", "edits")),
     ("rubric", ("score", "reason")),
 )
+_FIELD_NAME = re.compile(r"[\"'`]([a-z_]+)[\"'`]")
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ def form_asked_for(request: ChatRequest) -> Form:
     that a document or an attempt in the user's message happens to mention.
     """
     for texts in (request.texts("system", "developer"), request.texts("user")):
-        text = "\n".join(texts)
+        mentioned = {name for text in texts for name in _FIELD_NAME.findall(text)}
         for form, names in _FIELDS:
-            if all(re.search(rf"[\"'`]{name}[\"'`]", text) for name in names):
+            if mentioned.issuperset(names):
                 return form
     return "target"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from skillopt.simulator.layout import Layout
 from skillopt.simulator.rules import AtLeast, AtMost, Unit
 
-_MOST_SENTENCES = 5_000
+_MOST_SENTENCES = 1_000
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -91,13 +92,13 @@ class ChatRequest:
     body: ChatBody
     sample: int
 
-    @property
+    @cached_property
     def content(self) -> str:
         """Hash of what is asked: model, messages and tools."""
         asked = self.body.model_dump(mode="json", include={"model", "messages", "tools"})
         return digest(asked)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Hash of what is asked and which sample of it: equal for a request sent again."""
         return digest([self.content, self.sample])

@@ -33,6 +33,6 @@ def wilson(successes: float, n: int, confidence: float = 0.95) -> Interval | Non
     half = z / scale * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     # Rounding must not push a bound beyond the share itself: 0 of n begins at 0 exactly.
     return Interval(
-        low=0.0 if successes == 0 else min(max(centre - half, 0.0), share),
-        high=1.0 if successes == n else max(min(centre + half, 1.0), share),
+        low=min(max(centre - half, 0.0), share),
+        high=max(min(centre + half, 1.0), share),
     )

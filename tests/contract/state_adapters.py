@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import redis
@@ -19,6 +19,9 @@ from skillopt.state.urls import state_url
 TIMING = Timing(
     lease_s=30, lead_s=30, resend_s=60, reservation_s=90, max_lost_claims=2, max_quarantine_claims=3
 )
+
+#: For the state machine, so that few losses are enough to reach quarantine and death.
+FRAGILE = replace(TIMING, max_lost_claims=1, max_quarantine_claims=1)
 
 
 class Advance(Protocol):

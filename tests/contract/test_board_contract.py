@@ -143,8 +143,6 @@ class TestJobBoard:
     def test_want_answers(self, adapter: Adapter, situation: Situation):
         lead = take_lead(adapter.state)
         situation.before(adapter, lead)
-        # A hold of no time still ends a millisecond later.
-        adapter.advance(0.002)
         assert want(adapter.state, lead) == situation.answer
 
     def test_a_held_job_says_how_long_and_why(self, adapter: Adapter):
@@ -166,7 +164,6 @@ class TestJobBoard:
                 is ClaimStatus.RUN
             )
             adapter.state.claims.release("j", owner="w1", delay_s=0, reason="draining: stop")
-            adapter.advance(0.002)
             answer = want_all(adapter.state, lead, ["j"], room=0)[0]
             assert (answer.status, answer.rounds) == (WantStatus.LATER, expected)
 

@@ -66,7 +66,6 @@ class TestJobClaims:
         start(state, lead)
         state.budgets.reserve("r1", "c1", job="j", role="target", estimate=Amount(calls=1))
         state.claims.release("j", owner="w1", delay_s=0, reason="server_error: 503")
-        adapter.advance(0.002)
         start(state, lead, owner="w2")
         assert state.budgets.spend("r1").repaid_calls == 0
 
@@ -76,7 +75,6 @@ class TestJobClaims:
         for number in range(8):
             start(state, lead, owner=f"w{number}")
             assert state.claims.release("j", owner=f"w{number}", delay_s=0, reason="throttled: x")
-            adapter.advance(0.002)
         assert want(state, lead).lane == "normal"
 
     def test_giving_back_in_quarantine_costs_no_quarantine_claim(self, adapter: Adapter):
@@ -88,7 +86,6 @@ class TestJobClaims:
         for number in range(5):
             start(state, lead, owner=f"w{number}")
             assert state.claims.release("j", owner=f"w{number}", delay_s=0, reason="throttled: x")
-            adapter.advance(0.002)
         answer = want(state, lead)
         assert (answer.status, answer.lane) == (WantStatus.SEND, "quarantine")
 

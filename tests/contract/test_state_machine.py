@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from queue_machine import QueueMachine
-from state_adapters import memory_adapter, redis_adapter
+from state_adapters import FRAGILE, memory_adapter, redis_adapter
+from twins import twin_adapter
 
 # The same examples every time, so that a failure is a change of the code.
 SETTINGS = settings(
@@ -19,13 +20,13 @@ SETTINGS = settings(
 
 def test_invariants_hold_in_memory():
     run_state_machine_as_test(
-        lambda: QueueMachine(memory_adapter()),
-        settings=settings(SETTINGS, max_examples=150, stateful_step_count=60),
+        lambda: QueueMachine(memory_adapter(FRAGILE)),
+        settings=settings(SETTINGS, max_examples=200, stateful_step_count=60),
     )
 
 
 def test_invariants_hold_in_redis(redis_url: str):
-    with redis_adapter(redis_url) as adapter:
+    with redis_adapter(redis_url, FRAGILE) as adapter:
         client = adapter.client
         assert client is not None
 
@@ -34,5 +35,19 @@ def test_invariants_hold_in_redis(redis_url: str):
             return QueueMachine(adapter)
 
         run_state_machine_as_test(
-            machine, settings=settings(SETTINGS, max_examples=60, stateful_step_count=60)
+            machine, settings=settings(SETTINGS, max_examples=100, stateful_step_count=60)
+        )
+
+
+def test_both_adapters_answer_alike(redis_url: str):
+    with redis_adapter(redis_url, FRAGILE) as adapter:
+        client = adapter.client
+        assert client is not None
+
+        def machine() -> QueueMachine:
+            client.flushdb()
+            return QueueMachine(twin_adapter(memory_adapter(FRAGILE), adapter))
+
+        run_state_machine_as_test(
+            machine, settings=settings(SETTINGS, max_examples=100, stateful_step_count=60)
         )

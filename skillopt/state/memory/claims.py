@@ -91,7 +91,7 @@ class MemoryClaims:
             tables.leases.drop(job)
             record = tables.job(job)
             record.uncount_claim()
-            record.held_until = tables.clock() + delay_s
+            record.held_until = tables.clock() + max(0.0, delay_s)
             record.reason = reason
             record.rounds += reason.partition(":")[0].strip() != "draining"
             tables.ring_waiters(job)

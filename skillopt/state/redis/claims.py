@@ -8,7 +8,7 @@ from typing import Final
 from skillopt.state import keys
 from skillopt.state.ports import Claim, ClaimStatus, Finished, Lane, RenewStatus
 from skillopt.state.redis.replies import text
-from skillopt.state.redis.scripts import Argument, Limits, Scripts, chunks, milliseconds
+from skillopt.state.redis.scripts import Argument, Limits, Scripts, chunks
 
 #: The one reason code for giving a job back that says nothing about the job or its backend.
 DRAINING: Final = "draining"
@@ -60,7 +60,7 @@ class RedisClaims:
             "release",
             (keys.lease(job), keys.job(job), keys.waiters(job)),
             (
-                owner, milliseconds(delay_s), reason, int(is_round), drop_run or "",
+                owner, max(0, round(delay_s * 1000)), reason, int(is_round), drop_run or "",
                 limits.spec_ttl, *limits.bell,
             ),
         )  # fmt: skip

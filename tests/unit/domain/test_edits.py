@@ -213,8 +213,8 @@ def test_edits_at_neighbouring_places_all_apply_in_order():
 
 
 def test_a_line_can_be_inserted_after_although_its_end_was_replaced():
-    applied = edited("a b\nc\n", swap("b", "x"), append("z"), insert("a", "y"))
-    assert applied.document.render() == "a x\ny\nc\n\nz\n"
+    applied = edited("a b\n", swap("b", "x"), append("z"), insert("a", "y"))
+    assert applied.document.render() == "a x\ny\n\nz\n"
 
 
 def test_nothing_is_changed_when_no_edit_applies():

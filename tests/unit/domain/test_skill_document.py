@@ -67,6 +67,7 @@ def test_front_matter_is_kept_as_it_was_written(text, front_matter):
         f"a {SLOW_END} b {SLOW_START}",
         f"{SLOW_START}a{SLOW_END}{SLOW_START}b{SLOW_END}",
         f"{SLOW_START}{SLOW_START}a{SLOW_END}",
+        f"{SLOW_START}a{SLOW_END}b{SLOW_END}",
         f"{SLOW_START}a{APPENDIX_START}b{APPENDIX_END}c{SLOW_END}",
         f"{SLOW_START}a{APPENDIX_START}b{SLOW_END}c{APPENDIX_END}",
     ],

@@ -169,9 +169,9 @@ def test_lingering_ends_early_when_the_last_client_is_gone():
 
 def test_term_and_quit_reach_the_command_and_interrupt_does_not():
     program = (
-        "import signal, time\n"
-        "signal.signal(15, lambda *_: print('term', flush=True))\n"
-        "signal.signal(3, lambda *_: print('quit', flush=True))\n"
+        "import os, signal, time\n"
+        "signal.signal(15, lambda *_: os.write(1, b'term\\n'))\n"
+        "signal.signal(3, lambda *_: os.write(1, b'quit\\n'))\n"
         "print('ready', flush=True)\n"
         "while True: time.sleep(0.01)"
     )

@@ -50,6 +50,7 @@ def test_the_whole_answer_may_differ_in_dress_only(answer, text):
         ("5", "5%"),
         ("5", "<5"),
         ("C", "C#"),
+        ("?", "!"),
         ("Paris", "It is Paris"),
         ("42", "<answer>41</answer> 42"),
         ("42", "42 <answer></answer>"),

@@ -6,6 +6,8 @@ import io
 
 from rich.console import Console, RenderableType
 
+from producer.records import CallReceipt, RolloutRecord
+from producer.summary import Summary, summarize
 from skillopt.domain.backend import BackendUse
 from skillopt.domain.edits import Edit, EditReport, EditStatus
 from skillopt.domain.events import (
@@ -26,10 +28,13 @@ from skillopt.domain.events import (
 )
 from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.item import ExactJudge, Item, Splits, TaskPrompt
+from skillopt.domain.messages import Message
 from skillopt.domain.plan import RunPlan
+from skillopt.domain.results import CriterionResult
 from skillopt.domain.run import RunState
 from skillopt.domain.spec import Settings
 from skillopt.loop.fold import fold
+from skillopt.state.ports import Spend
 
 INITIAL = "# Briefs\n\nWrite a brief.\n"
 BETTER = INITIAL + "- End with the line DONE.\n"
@@ -160,6 +165,60 @@ def events(of: RunPlan) -> list[Event]:
 def state(name: str = "briefs", upto: int | None = None) -> RunState:
     of = plan(name)
     return fold(of, events(of)[:upto])
+
+
+def summary(of: RunState | None = None, **changes) -> Summary:
+    spend = Spend(
+        calls={"target": 12, "optimizer": 3},
+        input_tokens=1500,
+        output_tokens=250,
+        micro_usd=12_300,
+        executions=15,
+        repaid_calls=changes.pop("repaid_calls", 0),
+    )
+    settings = {"priced": True, "new_calls": None, "warnings": (), **changes}
+    return summarize(
+        of or state(),
+        skill="SKILL.md",
+        spend=spend,
+        cache_hits=7,
+        seconds=8.25,
+        run_dir="/runs/briefs-1",
+        **settings,
+    )
+
+
+def rollout(**changes) -> RolloutRecord:
+    values = {
+        "stage": "step 1 / gate",
+        "step": 1,
+        "outcome": "scored",
+        "messages": (
+            Message(role="system", content="obey"),
+            Message(role="user", content=HOSTILE),
+        ),
+        "reply": "[link=file:///etc]reply[/link]",
+        "finish_reason": "stop",
+        "receipt": CallReceipt(
+            worker="w1", seconds=1.5, calls=1, input_tokens=10, output_tokens=5, from_cache=False
+        ),
+        "split": "val",
+        "item": "v1",
+        "sample": 0,
+        "skill": text_hash(WORSE),
+        "rollout": "a" * 64,
+        "judgement": "b" * 64,
+        "hard": 0.0,
+        "soft": 0.5,
+        "criteria": (
+            CriterionResult(name="contains", requirement="contains 'DONE'", passed=False,
+                            detail="it does not"),
+            CriterionResult(name="length", requirement="at most 50 words", passed=True),
+        ),
+        "feedback": "it must end with DONE",
+        **changes,
+    }  # fmt: skip
+    return RolloutRecord(**values)
 
 
 def console(*, terminal: bool = False, encoding: str = "utf-8", width: int = 100) -> Console:

@@ -59,6 +59,12 @@ def test_a_run_that_has_measured_nothing_can_be_shown():
     assert "no validation score yet" in text
 
 
+def test_the_last_screen_says_how_the_run_ended():
+    text = screen(snapshot(upto=16))
+    assert "finished: the validation score is at its maximum" in text
+    assert "measuring" not in text
+
+
 def test_an_ascii_terminal_gets_ascii_only():
     assert screen(snapshot(), encoding="ascii").isascii()
 

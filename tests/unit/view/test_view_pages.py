@@ -10,13 +10,14 @@ from sample_runs import (
     events,
     measurement,
     plan,
+    rollout,
     shown,
     state,
+    summary,
     written,
 )
 
-from producer.records import CallReceipt, OptimizerRecord, RolloutRecord
-from producer.summary import Summary, summarize
+from producer.records import CallReceipt, OptimizerRecord
 from producer.view.call_page import call_page, receipt_words
 from producer.view.curve import CurvePoint, curve_points, legend, plot
 from producer.view.diff import skill_diff
@@ -25,33 +26,9 @@ from producer.view.run_page import run_page, step_row
 from producer.view.step_page import step_page
 from skillopt.domain.fingerprint import short, text_hash
 from skillopt.domain.messages import Message
-from skillopt.domain.results import CriterionResult
-from skillopt.domain.run import RunState
 from skillopt.loop.fold import fold
-from skillopt.state.ports import Spend
 
 ESC = "\x1b"
-
-
-def summary(of: RunState | None = None, **changes) -> Summary:
-    spend = Spend(
-        calls={"target": 12, "optimizer": 3},
-        input_tokens=1500,
-        output_tokens=250,
-        micro_usd=12_300,
-        executions=15,
-        repaid_calls=changes.pop("repaid_calls", 0),
-    )
-    settings = {"priced": True, "new_calls": None, "warnings": (), **changes}
-    return summarize(
-        of or state(),
-        skill="SKILL.md",
-        spend=spend,
-        cache_hits=7,
-        seconds=8.25,
-        run_dir="/runs/briefs-1",
-        **settings,
-    )
 
 
 def squeezed(text: str) -> str:
@@ -105,6 +82,14 @@ def test_a_command_that_called_no_model_says_so():
     assert "0 model calls: this run was finished before." in text
 
 
+def test_a_new_run_that_had_everything_from_the_cache_was_not_finished_before():
+    free = summary(new_calls=0)
+    free = free.model_copy(
+        update={"calls": free.calls.model_copy(update={"target": 0, "optimizer": 0, "total": 0})}
+    )
+    assert "0 model calls: every result came from the cache." in shown(*final_report(free))
+
+
 def test_calls_paid_again_and_warnings_are_shown():
     text = shown(*final_report(summary(repaid_calls=2, warnings=(f"odd {HOSTILE}",))))
     assert "Paid again after a loss: 2 calls" in text
@@ -156,39 +141,6 @@ def test_a_step_as_a_program_reads_it():
     assert rows[1]["candidate_score"] is None
 
 
-def rollout(**changes) -> RolloutRecord:
-    values = {
-        "stage": "step 1 / gate",
-        "step": 1,
-        "outcome": "scored",
-        "messages": (
-            Message(role="system", content="obey"),
-            Message(role="user", content=HOSTILE),
-        ),
-        "reply": "[link=file:///etc]reply[/link]",
-        "finish_reason": "stop",
-        "receipt": CallReceipt(
-            worker="w1", seconds=1.5, calls=1, input_tokens=10, output_tokens=5, from_cache=False
-        ),
-        "split": "val",
-        "item": "v1",
-        "sample": 0,
-        "skill": text_hash(WORSE),
-        "rollout": "a" * 64,
-        "judgement": "b" * 64,
-        "hard": 0.0,
-        "soft": 0.5,
-        "criteria": (
-            CriterionResult(name="contains", requirement="contains 'DONE'", passed=False,
-                            detail="it does not"),
-            CriterionResult(name="length", requirement="at most 50 words", passed=True),
-        ),
-        "feedback": "it must end with DONE",
-        **changes,
-    }  # fmt: skip
-    return RolloutRecord(**values)
-
-
 def test_a_call_shows_messages_reply_checks_tokens_and_worker():
     text = shown(*call_page(rollout()))
     assert "[sent: system]" in text
@@ -200,6 +152,13 @@ def test_a_call_shows_messages_reply_checks_tokens_and_worker():
     assert "done by w1 in 1.5 s: 1 call, 10 tokens in, 5 out, $0" in text
     assert "a" * 64 in text
     assert ESC not in text
+
+
+def test_a_trajectory_that_ends_with_the_reply_shows_it_once():
+    said = Message(role="assistant", content="the one reply")
+    text = shown(*call_page(rollout(messages=(said, said), reply="the one reply")))
+    assert text.count("the one reply") == 2
+    assert "[answered]" in text
 
 
 def test_colours_are_ours_alone_on_a_terminal():

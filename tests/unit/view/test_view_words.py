@@ -11,6 +11,7 @@ from producer.view.words import (
     stage_words,
     status_words,
     step_words,
+    waiting_words,
 )
 from skillopt.domain.events import GaveUp, Paused, Resumed, Skipped
 from skillopt.domain.spec import Budget
@@ -78,6 +79,12 @@ def test_jobs_given_up_are_counted_and_their_reasons_named_once():
 def test_the_status_follows_the_state():
     assert status_words(state()).startswith("finished: the validation score is at its maximum")
     assert status_words(state(upto=1)) == "running: nothing measured yet"
+
+
+def test_the_reason_for_waiting_is_said_once():
+    assert waiting_words("throttled by gpt") == "waiting: throttled by gpt"
+    assert waiting_words("waiting for a worker of 'sim'") == "waiting for a worker of 'sim'"
+    assert waiting_words("") == ""
 
 
 def test_a_step_says_what_came_of_it():
