@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from typing import Any
 
 from celery import signals
 
@@ -26,7 +25,7 @@ def serve(container: Container, broker_url: str, *, queue: str, concurrency: int
     app = create_app(container, broker_url)
     container.heartbeat.start()
 
-    def drain(**_: Any) -> None:
+    def drain(**_: object) -> None:
         timer = threading.Timer(container.timing.drain_s, _cut, [container])
         timer.daemon = True
         timer.start()

@@ -37,7 +37,7 @@ def demo(
     \b
     Example:
       skillopt demo
-    """  # noqa: D301 - the backspace marks lines that keep their breaks
+    """
     import os  # noqa: PLC0415 - start-up stays fast
 
     from producer.cli.console import Terminal  # noqa: PLC0415

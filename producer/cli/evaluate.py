@@ -49,7 +49,7 @@ def evaluate(
     Examples:
       skillopt eval my-skill/spec.yaml --skill my-skill/SKILL.md --split test
       skillopt eval my-skill/spec.yaml --split val --json
-    """  # noqa: D301 - the backspace marks lines that keep their breaks
+    """
     import os  # noqa: PLC0415 - start-up stays fast
 
     from producer.cli.console import Terminal  # noqa: PLC0415

@@ -56,7 +56,7 @@ def run(
       skillopt run my-skill/spec.yaml
       skillopt run my-skill/spec.yaml --workers 4 --set train.num_epochs=1
       skillopt run my-skill/spec.yaml --limit 4 --json
-    """  # noqa: D301 - the backspace marks lines that keep their breaks
+    """
     import os  # noqa: PLC0415 - start-up stays fast
 
     from producer.cli.console import Terminal  # noqa: PLC0415

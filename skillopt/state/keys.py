@@ -145,7 +145,7 @@ TABLE: Final[tuple[Key, ...]] = (
     Key("so:lease:<job>", "string", "lease_s", "claim, renew", "want, claim",
         "owner of the one claim that may run the job now"),
     Key("so:job:<job>", "hash", "spec_ttl_s", "want, claim, release, reserve", "want, claim",
-        "sent, sends, lane: the last message; claimed: it arrived; claim_lane, claims, qclaims: "
+        "sent, sends: the last message; claimed: it arrived; claim_lane, claims, qclaims: "
         "claims not yet committed; until, reason, rounds: given back; calls, repaid: paid so far"),
     Key("so:wait:<job>", "set", "spec_ttl_s", "want", "claim, renew, commit",
         "runs to tell when the job is over"),

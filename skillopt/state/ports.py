@@ -151,12 +151,14 @@ class JobClaims(Protocol):
 
     def abandon(self, job: str, *, owner: str) -> bool:
         """Drop the lease if it is ours and nobody waits; True if so. A waiter that came in
-        between keeps the work going."""
+        between keeps the work going.
+        """
         ...
 
     def commit(self, finished: Sequence[Finished], *, owner: str) -> list[bool]:
         """Write results: the first writer of each wins (True), waiters are told, the lease is
-        dropped if it is ours, counters and holds of the job are forgotten."""
+        dropped if it is ours, counters and holds of the job are forgotten.
+        """
         ...
 
 
@@ -259,7 +261,7 @@ class Runs(Protocol):
     def log(self, run: str, *, after: int = 0) -> list[LogEntry]: ...
 
     def ledger(self, run: str) -> dict[str, str]:
-        """job -> ledger line (JSON), of every job whose result this run has seen."""
+        """Job -> ledger line (JSON), of every job whose result this run has seen."""
         ...
 
     def show_view(self, run: str, view: str) -> None:
@@ -274,7 +276,8 @@ class Doorbell(Protocol):
 
     def wait(self, run: str, cursor: str, *, timeout_s: float) -> str:
         """Wait until something rings after `cursor` ("" = now) or time is up; returns the new
-        cursor."""
+        cursor.
+        """
         ...
 
     def ring(self, run: str) -> None: ...
@@ -302,7 +305,8 @@ class Amount:
 @dataclass(frozen=True)
 class Spend:
     """What a run has spent. `unconfirmed` are calls whose worker vanished: counted at their
-    estimate. `refused` names the cap that refused a call, "" if none did."""
+    estimate. `refused` names the cap that refused a call, "" if none did.
+    """
 
     calls: Mapping[Role, int] = field(default_factory=dict)
     input_tokens: int = 0
@@ -325,7 +329,8 @@ class Budgets(Protocol):
     ) -> str | None:
         """Reserve one call before it is made. None if granted, else the cap that refuses it
         ("calls", "tokens" or "usd"). Lapsed reservations are first settled as unconfirmed.
-        Repeating a granted reservation changes nothing."""
+        Repeating a granted reservation changes nothing.
+        """
         ...
 
     def renew(self, run: str, reservations: Sequence[str]) -> None:
@@ -336,7 +341,8 @@ class Budgets(Protocol):
         self, run: str, reservation: str, *, input_tokens: int, output_tokens: int, micro_usd: int
     ) -> None:
         """Replace a reservation by what the call really took. Settling twice counts once; a
-        lapsed reservation settled late moves from unconfirmed to spent."""
+        lapsed reservation settled late moves from unconfirmed to spent.
+        """
         ...
 
     def spend(self, run: str) -> Spend: ...

@@ -215,6 +215,13 @@ class TestJobBoard:
             adapter.advance(adapter.timing.spec_ttl_s - 10)
         assert claim(adapter.state).status is ClaimStatus.RUN
 
+    def test_want_keeps_a_long_hold_in_force(self, adapter: Adapter):
+        lead, ttl_s = take_lead(adapter.state), adapter.timing.spec_ttl_s
+        _release(adapter, lead, 3 * ttl_s, "auth: no")
+        for _ in range(2):
+            adapter.advance(ttl_s - 10)
+            assert want(adapter.state, lead).status is WantStatus.HELD
+
     def test_a_job_nobody_renews_is_forgotten(self, adapter: Adapter):
         want(adapter.state, take_lead(adapter.state))
         adapter.advance(adapter.timing.spec_ttl_s + 1)
@@ -273,7 +280,8 @@ class TestJobBoard:
             "retry": lambda lead: state.board.retry(lead, ["j"]),
             "forget": lambda lead: state.results.forget(lead, ["j"]),
         }
-        for stranger in (old, impostor, Lead("r2", "c2", new.fence)):
+        earlier = Lead(run="r1", owner="c2", fence=new.fence - 1)
+        for stranger in (old, impostor, earlier, Lead("r2", "c2", new.fence)):
             with pytest.raises(Fenced):
                 calls[operation](stranger)
         calls[operation](new)

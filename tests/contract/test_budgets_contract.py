@@ -127,6 +127,15 @@ class TestBudgets:
             state.budgets.renew("r1", ["a", "ghost"])
         assert state.budgets.spend("r1").reserved == ESTIMATE
 
+    def test_what_lapsed_before_another_reservation_stays_lapsed(self, adapter: Adapter):
+        state = adapter.state
+        _reserve(state, "a")
+        adapter.advance(adapter.timing.reservation_s + 1)
+        _reserve(state, "b")
+        state.budgets.renew("r1", ["a", "b"])
+        spend = state.budgets.spend("r1")
+        assert (spend.reserved, spend.unconfirmed) == (ESTIMATE, ESTIMATE)
+
     def test_runs_pay_separately(self, state: State):
         state.budgets.set_caps("r1", Caps(calls=0))
         assert _reserve(state, "a") == "calls"

@@ -105,8 +105,9 @@ class TestRuns:
         adapter.advance(adapter.timing.lead_s + 1)
         lead = take_lead(state, owner="c2")
         impostor = Lead("r1", "c1", lead.fence)
-        for stranger in (zombie, impostor):
-            with pytest.raises(Fenced, match="'c1'"):
+        earlier = Lead("r1", "c2", zombie.fence)
+        for stranger in (zombie, impostor, earlier):
+            with pytest.raises(Fenced, match="'r1'"):
                 _step(state, stranger, 0, "zombie")
         state.runs.resign(zombie)
         assert _step(state, lead, 0, "a") == 1

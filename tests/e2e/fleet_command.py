@@ -153,7 +153,7 @@ class FleetCommand:
         for path in Path("/proc").glob("[0-9]*"):
             try:
                 line = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                cwd = os.readlink(path / "cwd")
+                cwd = str((path / "cwd").readlink())
             except (OSError, UnicodeDecodeError):
                 continue  # it ended meanwhile, or it is not ours
             name = Path(line.split(" ")[0]).name

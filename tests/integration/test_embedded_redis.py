@@ -33,16 +33,29 @@ from producer.embedded.supervisor import Supervisor, StopRule
 store = Store.open(Path(sys.argv[1]))
 lock = StoreLock.acquire(store, command="skillopt run owner.yaml")
 server = RedisServer.start(lock, timing=ServerTiming(linger_s=float(sys.argv[2])))
-supervisor = Supervisor(server, stop=StopRule(orphan_grace_s=0.5))
+supervisor = Supervisor(server, stop=StopRule(orphan_grace_s=20))
 if len(sys.argv) > 3:
-    argv = (sys.executable, "-I", "-S", "-c", sys.argv[3])
+    argv = (sys.executable, "-I", "-S", "-c", sys.argv[3], str(server.socket))
     supervisor.start(ChildSpec("client", argv, {}, store.root / "client.log"))
     supervisor.process("client").child_pid()
 print(server.process.child_pid(), server.process.pid, flush=True)
 time.sleep(100)
 """
 
-STUBBORN = "import signal, time; signal.signal(15, 1); print('up', flush=True); time.sleep(100)"
+#: A client that answers SIGTERM by a late last write, which a stopped server could not take.
+CLIENT = """
+import os, signal, socket, sys, time
+def end(*_):
+    time.sleep(0.3)
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(sys.argv[1])
+    connection.sendall(b"SET last word\\r\\n")
+    os._exit(0 if connection.recv(9) == b"+OK\\r\\n" else 1)
+signal.signal(signal.SIGTERM, end)
+print("up", flush=True)
+while True:
+    time.sleep(0.05)
+"""
 
 
 def eventually(holds: Callable[[], bool], what: str, limit_s: float = 30.0) -> None:
@@ -168,8 +181,7 @@ def test_owner_killed_takes_the_server_along_and_the_data_stays(store, run_owner
 
 
 def test_lock_waits_until_a_dead_owners_server_has_stopped(store, run_owner):
-    owner, server_pid, _ = run_owner("90", STUBBORN)
-    eventually((store.root / "client.log").exists, "the client's log")
+    owner, server_pid, _ = run_owner("90", CLIENT)
     eventually(lambda: (store.root / "client.log").read_text() == "up\n", "the client is up")
     with pytest.raises(StoreBusy, match=rf"process {owner.pid}, 'skillopt run owner.yaml'"):
         StoreLock.acquire(store, command="second", wait_s=60)
@@ -177,7 +189,8 @@ def test_lock_waits_until_a_dead_owners_server_has_stopped(store, run_owner):
     # Far below the linger time: the server waits for its clients, and no longer.
     with StoreLock.acquire(store, command="second", wait_s=60) as lock:
         assert not is_running(server_pid)
-        RedisServer.start(lock).stop()
+        with RedisServer.start(lock) as server:
+            assert get(server, "last") == "word"
 
 
 def test_killed_guard_takes_the_server_along(lock):
@@ -206,20 +219,10 @@ def test_supervisor_starts_a_killed_server_again_with_its_data(store, lock):
 
 
 def test_supervisor_stops_the_server_after_its_clients(store, lock):
-    """The client answers SIGTERM by a last write, which a stopped server could not take."""
-    text = (
-        "import os, signal, socket, sys, time\n"
-        "def end(*_):\n"
-        "    s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
-        "    s.sendall(b'SET last word\\r\\n'); os._exit(0 if s.recv(9) == b'+OK\\r\\n' else 1)\n"
-        "signal.signal(15, end)\n"
-        "print('up', flush=True)\n"
-        "while True: time.sleep(0.05)"
-    )
     server = RedisServer.start(lock)
     log = store.root / "client.log"
     with Supervisor(server) as supervisor:
-        argv = (sys.executable, "-I", "-S", "-c", text, str(server.socket))
+        argv = (sys.executable, "-I", "-S", "-c", CLIENT, str(server.socket))
         supervisor.start(ChildSpec("client", argv, {}, log))
         eventually(lambda: log.read_text() == "up\n", "the client is up")
     assert supervisor.process("client").poll() == 0

@@ -69,7 +69,7 @@ class MemoryBoard:
             record.sent is not None and not record.claimed and record.held_until is None
         )
         record.sends = record.sends + 1 if lost_on_the_way else 1
-        record.sent, record.lane, record.claimed, record.held_until = now, lane, False, None
+        record.sent, record.claimed, record.held_until = now, False, None
         return _answer(job, WantStatus.SEND, record, lane)
 
     def _is_queued(self, record: JobRecord, now: float) -> bool:

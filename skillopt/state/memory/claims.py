@@ -44,9 +44,7 @@ class MemoryClaims:
     def _refusal(self, job: str, record: JobRecord, lane: Lane) -> ClaimStatus | None:
         tables = self._tables
         if lane == "normal" and record.claims >= tables.timing.max_lost_claims:
-            if record.sent is not None and record.lane == "normal":
-                record.claimed = True
-                tables.ring_waiters(job)
+            tables.ring_waiters(job)
             return ClaimStatus.QUARANTINED
         limit = tables.timing.max_quarantine_claims
         if lane == "quarantine" and record.quarantine_claims >= limit:

@@ -16,9 +16,8 @@ from skillopt.state.ports import Amount, Caps, Lane, Lead, LogEntry, StoredResul
 class JobRecord:
     """What is known of a job that has no result yet."""
 
-    #: When its last message was sent, on which lane, and how many went unclaimed in a row.
+    #: When its last message was sent, and how many went unclaimed in a row.
     sent: float | None = None
-    lane: Lane = "normal"
     sends: int = 0
     #: Whether that message has arrived.
     claimed: bool = False
@@ -35,7 +34,7 @@ class JobRecord:
     repaid: int = 0
 
     def forget_message(self) -> None:
-        self.sent, self.sends, self.lane = None, 0, "normal"
+        self.sent, self.sends = None, 0
 
     def uncount_claim(self) -> None:
         """Take one claim off the counters, and with it its message and its calls."""

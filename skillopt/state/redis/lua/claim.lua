@@ -24,21 +24,18 @@ if holder then return {'busy'} end
 
 -- The message is used up: whoever wants the job next must send another one.
 if not spec then
-  redis.call('HDEL', job, 'sent', 'sends', 'lane')
+  redis.call('HDEL', job, 'sent', 'sends')
   return {'unknown'}
 end
 if redis.call('SCARD', wait) == 0 then
-  redis.call('HDEL', job, 'sent', 'sends', 'lane')
+  redis.call('HDEL', job, 'sent', 'sends')
   return {'unwanted'}
 end
 
-local f = redis.call('HMGET', job, 'claims', 'qclaims', 'lane', 'calls')
+local f = redis.call('HMGET', job, 'claims', 'qclaims', 'calls')
 local claims, quarantine_claims = tonumber(f[1]) or 0, tonumber(f[2]) or 0
 if lane == 'normal' and claims >= tonumber(ARGV[5]) then
-  if f[3] == 'normal' then
-    redis.call('HSET', job, 'claimed', '1')
-    ring(bell, redis.call('SMEMBERS', wait))
-  end
+  ring(bell, redis.call('SMEMBERS', wait))
   return {'quarantined'}
 end
 if lane == 'quarantine' and quarantine_claims >= tonumber(ARGV[6]) then
@@ -46,7 +43,7 @@ if lane == 'quarantine' and quarantine_claims >= tonumber(ARGV[6]) then
   return {'dead'}
 end
 
-local repaid = tonumber(f[4]) or 0
+local repaid = tonumber(f[3]) or 0
 redis.call('SET', lease, owner, 'PX', ARGV[3])
 redis.call('HINCRBY', job, lane == 'quarantine' and 'qclaims' or 'claims', 1)
 redis.call('HSET', job, 'claimed', '1', 'claim_lane', lane, 'calls', 0, 'repaid', repaid)

@@ -40,7 +40,7 @@ local function uncount_claim(job)
   if (tonumber(redis.call('HGET', job, counter)) or 0) > 0 then
     redis.call('HINCRBY', job, counter, -1)
   end
-  redis.call('HDEL', job, 'sent', 'sends', 'lane', 'claimed', 'claim_lane', 'calls', 'repaid')
+  redis.call('HDEL', job, 'sent', 'sends', 'claimed', 'claim_lane', 'calls', 'repaid')
 end
 
 -- Split an estimate "role:calls:tokens:micro_usd".

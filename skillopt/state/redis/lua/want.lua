@@ -77,7 +77,7 @@ local function answer(id, spec_text, res, lease, job, wait, spec, dead)
   end
   local sends = due(f[1], tonumber(f[2]) or 1, f[3], held)
   if not sends then return {'queued', '', lane, 0, last_reason, rounds} end
-  redis.call('HSET', job, 'sent', now, 'sends', sends, 'claimed', '0', 'lane', lane)
+  redis.call('HSET', job, 'sent', now, 'sends', sends, 'claimed', '0')
   redis.call('HDEL', job, 'until')
   redis.call('PEXPIRE', job, spec_ttl)
   return {'send', '', lane, 0, last_reason, rounds}
