@@ -194,11 +194,6 @@ class QueueMachine(RuleBasedStateMachine):
         self.works.append(work)
         return work
 
-    @precondition(lambda self: self.queue)
-    @rule(index=some_index)
-    def lose_message(self, index: int) -> None:
-        self.queue.pop(index % len(self.queue))
-
     @precondition(lambda self: self.works)
     @rule(index=some_index)
     def renew(self, index: int) -> None:
