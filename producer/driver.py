@@ -43,6 +43,12 @@ FATAL_CODES = frozenset({"auth", "unknown_model", "bad_request", "refused"})
 #: Bounds of the in-flight window of one run on one backend.
 MIN_WINDOW, MAX_WINDOW = 4, 256
 
+#: The longest a round waits for more results once some are there.
+GATHER_S = 0.05
+
+#: While results pour in, people are told this often.
+SHOW_S = 0.2
+
 #: Blobs are stored again after this long, so that they outlive a long run.
 BLOB_RENEWAL_S = 3_600.0
 
@@ -85,6 +91,8 @@ class Driver:
         self._mirror = mirror
         self._timing = timing
         self._stored_at: dict[int, float] = {}
+        self._missed: set[str] = set()
+        self._shown_at = 0.0
         self._lost = threading.Event()
 
     def drive(self, stop: threading.Event) -> None:
@@ -97,8 +105,14 @@ class Driver:
             while not stop.is_set() and not self._lost.is_set():
                 if self._state.status != "running":
                     return
+                began = time.monotonic()
                 progress = self._advance()
                 if progress is None:
+                    continue
+                if progress.hits:
+                    # Let results gather for as long as a round takes: the larger the run, the
+                    # more of them each round sees.
+                    stop.wait(min(GATHER_S, time.monotonic() - began))
                     continue
                 timeout_s = min(self._timing.tick_s, progress.next_delay_s or self._timing.tick_s)
                 cursor = self._ports.doorbell.wait(
@@ -162,8 +176,6 @@ class Driver:
         if gave_up:
             self._step(gave_up)
             return None
-        if progress.hits:
-            return None
         self._show(decision, progress)
         return progress
 
@@ -207,31 +219,42 @@ class Driver:
         progress, gave_up = _Progress(), list[Event]()
         for backend, jobs in by_backend.items():
             live = [w for w in workers if w.backend == backend]
-            answers = self._want(backend, jobs, _window(live))
-            gave_up += self._absorb(backend, jobs, answers, progress)
+            room = _window(live)
+            due = self._within(jobs, room)
+            answers = self._want(backend, due, room)
+            gave_up += self._absorb(backend, due, answers, progress)
             if not any(w.lane == "normal" for w in live):
                 progress.reasons += (f"waiting for a worker of backend {backend!r}",)
         return progress, gave_up
 
+    def _within(self, jobs: list[WantedJob], room: int) -> list[WantedJob]:
+        """Leave out what is known to have no result and would not fit into the window."""
+        due = [job for n, job in enumerate(jobs) if n < room or job.id not in self._missed]
+        self._missed.update(job.id for job in due)
+        return due
+
     def _want(self, backend: str, jobs: list[WantedJob], room: int) -> list[WantAnswer]:
         wants = [Want(job.id, job.spec.encoded) for job in jobs]
         answers = self._ports.board.want(self._lead, wants, room=room)
-        for job, answer in zip(jobs, answers, strict=True):
-            if answer.status is WantStatus.SEND:
-                self._store(job, again=answer.rounds > 0)
-                self._sender.send(self._lead.run, job, backend=backend, lane=answer.lane)
+        pairs = zip(jobs, answers, strict=True)
+        due = [(job, answer) for job, answer in pairs if answer.status is WantStatus.SEND]
+        self._store(due)
+        for job, answer in due:
+            self._sender.send(self._lead.run, job, backend=backend, lane=answer.lane)
         return answers
 
-    def _store(self, job: WantedJob, *, again: bool) -> None:
+    def _store(self, due: list[tuple[WantedJob, WantAnswer]]) -> None:
+        """Store the texts of jobs about to be sent; a job given back gets them anew."""
         now = time.monotonic()
-        due = [
-            blob
-            for blob in job.blobs
-            if again or now - self._stored_at.get(hash(blob), -BLOB_RENEWAL_S) >= BLOB_RENEWAL_S
-        ]
-        if due:
-            self._ports.blobs.put(due)
-            self._stored_at.update(dict.fromkeys(map(hash, due), now))
+        fresh: dict[bytes, None] = {}
+        for job, answer in due:
+            for blob in job.blobs:
+                age_s = now - self._stored_at.get(hash(blob), -BLOB_RENEWAL_S)
+                if answer.rounds > 0 or age_s >= BLOB_RENEWAL_S:
+                    fresh[blob] = None
+        if fresh:
+            self._ports.blobs.put(list(fresh))
+            self._stored_at.update(dict.fromkeys(map(hash, fresh), now))
 
     def _absorb(
         self,
@@ -269,6 +292,10 @@ class Driver:
         return events
 
     def _show(self, decision: Decision, progress: _Progress) -> None:
+        now = time.monotonic()
+        if progress.hits and now - self._shown_at < SHOW_S:
+            return
+        self._shown_at = now
         view = RunView(
             stage=decision.stage,
             done=decision.done,

@@ -1,4 +1,4 @@
-"""A whole run in memory: the real loop, a target that obeys its skill, a canned optimizer."""
+"""A whole run in memory: the real loop, driven by canned models."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 import random
 import re
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from skillopt.domain.backend import BackendUse
 from skillopt.domain.events import Event, RunCreated, encode_event
 from skillopt.domain.fingerprint import sha256_hex
 from skillopt.domain.item import ExactJudge, Item, Splits, TaskPrompt
-from skillopt.domain.jobs import JudgeSpec, OptimizeSpec, RolloutSpec
+from skillopt.domain.jobs import JobSpec, JudgeSpec, RolloutSpec
 from skillopt.domain.messages import Message, decode_messages, encode_messages
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.plan import RunPlan
@@ -30,7 +30,7 @@ from skillopt.domain.spec import Settings
 from skillopt.loop.decide import decide
 from skillopt.loop.fold import apply, begin
 from skillopt.loop.jobs import JobFactory, WantedJob
-from skillopt.state.ports import LogEntry, State, StoredResult
+from skillopt.state.ports import Finished, LogEntry, State, StoredResult
 
 TEMPLATES = {
     "attempt": "{{skill}}",
@@ -112,10 +112,103 @@ class Store:
             fleet=none,
         )
 
+    def read(self, sha: str) -> bytes:
+        return self.blobs[sha]
+
     def put(self, content: bytes) -> str:
         name = sha256_hex(content)
         self.blobs[name] = content
         return name
+
+
+class BlobStore(Protocol):
+    """Where the texts are that a job's spec refers to."""
+
+    def read(self, sha: str) -> bytes: ...
+
+    def put(self, content: bytes) -> str: ...
+
+
+@dataclass
+class Models:
+    """A target that obeys its skill, an exact judge and a canned optimizer.
+
+    Each answer is a function of the request alone, so any number of workers sees the same models.
+    """
+
+    #: The task whose prompt the content filter refuses.
+    filtered: str = ""
+    #: Analysts first answer with something that is not JSON.
+    garbles: bool = False
+    #: And whether they do better when asked again.
+    repairs: bool = True
+
+    def answer(self, spec: JobSpec, blobs: BlobStore) -> Body:
+        if isinstance(spec, RolloutSpec):
+            return self.attempt(spec, blobs)
+        if isinstance(spec, JudgeSpec):
+            return self.judge(spec, blobs)
+        text = self.optimize(decode_messages(blobs.read(spec.messages)))
+        return ReplyBody(text=text, trajectory=spec.messages)
+
+    def attempt(self, spec: RolloutSpec, blobs: BlobStore) -> Body:
+        skill = blobs.read(spec.skill).decode()
+        task = json.loads(blobs.read(spec.prompt))["task"]
+        if self.filtered and self.filtered in task:
+            return InvalidBody(reason="the content filter refused the prompt")
+        sent = (Message(role="system", content=skill), Message(role="user", content=task))
+        said = " ".join(re.findall(r"Always say (\w+)\.", skill))
+        return ReplyBody(text=said, trajectory=blobs.put(encode_messages(sent)))
+
+    def judge(self, spec: JudgeSpec, blobs: BlobStore) -> Body:
+        word = json.loads(blobs.read(spec.judge))["answer"]
+        reply = ReplyBody.model_validate_json(blobs.read(spec.reply))
+        passed = word in reply.text.split()
+        criterion = CriterionResult(
+            name="contains",
+            requirement=f"say {word}",
+            passed=passed,
+            detail="" if passed else f"{word} is not there",
+        )
+        return JudgementBody(hard=float(passed), soft=float(passed), criteria=(criterion,))
+
+    def optimize(self, messages: tuple[Message, ...]) -> str:
+        system, user = messages[0].content, messages[1].content
+        first = len(messages) == 2 or not self.repairs
+        if self.garbles and first and system == TEMPLATES["reflect_failure"]:
+            return "I would rather talk about the weather."
+        if system == TEMPLATES["merge"]:
+            rows = json.loads(user.split("## Proposed edits\n\n")[1])
+            kept = ("op", "target", "content")
+            return json.dumps(
+                {"reasoning": "all", "edits": [{key: row[key] for key in kept} for row in rows]}
+            )
+        if system == TEMPLATES["rank"]:
+            return json.dumps({"reasoning": "first", "selected_indices": [0, 1]})
+        failed = re.findall(r"- say (\w+) \(failed", user)
+        edits = [{"op": "append", "target": "", "content": f"Always say {w}."} for w in failed]
+        return json.dumps(
+            {
+                "batch_size": 1,
+                "failure_summary": [{"failure_type": "t", "count": 1, "description": "a word"}],
+                "success_patterns": [],
+                "patch": {"reasoning": "words", "edits": edits},
+            }
+        )
+
+
+def finished_job(job: str, body: Body, *, payer: str, calls: int) -> Finished:
+    """Encode a result as a worker commits it."""
+    scores = (body.hard, body.soft) if isinstance(body, JudgementBody) else (None, None)
+    line = LedgerLine(
+        outcome="invalid" if isinstance(body, InvalidBody) else "scored",
+        digest=body.digest,
+        hard=scores[0],
+        soft=scores[1],
+        payer=payer,
+    )
+    receipt = Receipt(worker="w1", seconds=0.5, calls=calls, input_tokens=10, output_tokens=4)
+    return Finished(job, line.model_dump_json(), body.model_dump_json(), receipt.model_dump_json())
 
 
 @dataclass
@@ -126,12 +219,12 @@ class ScriptedRun:
     store: Store = field(default_factory=Store)
     #: Results arrive one by one in this seeded order, or all at once in the order wanted.
     order_seed: int | None = None
-    #: The task whose prompt the content filter refuses.
+    #: As in `Models`.
     filtered: str = ""
-    #: Analysts first answer with something that is not JSON.
     garbles: bool = False
-    #: And whether they do better when asked again.
     repairs: bool = True
+    #: Other models than those.
+    models: Models | None = None
     started_at: float = 1000.0
     ledger: dict[str, LedgerLine] = field(default_factory=dict)
     performed: dict[str, WantedJob] = field(default_factory=dict)
@@ -189,77 +282,15 @@ class ScriptedRun:
             for number, event in enumerate(self.events, start=1)
         ]
 
-    # --- the models
+    # --- performing
 
     def perform(self, job: WantedJob) -> None:
         self.performed[job.id] = job
         for blob in job.blobs:
             self.store.put(blob)
-        spec = job.spec
-        if isinstance(spec, RolloutSpec):
-            self._commit(job.id, self._attempt(spec), calls=1)
-        elif isinstance(spec, JudgeSpec):
-            self._commit(job.id, self._judge(spec), calls=0)
-        elif isinstance(spec, OptimizeSpec):
-            text = self._optimize(decode_messages(self.store.blobs[spec.messages]))
-            self._commit(job.id, ReplyBody(text=text, trajectory=spec.messages), calls=1)
-
-    def _commit(self, job: str, body: Body, *, calls: int) -> None:
-        scores = (body.hard, body.soft) if isinstance(body, JudgementBody) else (None, None)
-        line = LedgerLine(
-            outcome="invalid" if isinstance(body, InvalidBody) else "scored",
-            digest=body.digest,
-            hard=scores[0],
-            soft=scores[1],
-            payer=self.plan.run_id,
-        )
-        receipt = Receipt(worker="w1", seconds=0.5, calls=calls, input_tokens=10, output_tokens=4)
-        self.ledger[job] = line
-        self.store.results[job] = StoredResult(
-            line.model_dump_json(), body.model_dump_json(), receipt.model_dump_json()
-        )
-
-    def _attempt(self, spec: RolloutSpec) -> Body:
-        skill = self.store.blobs[spec.skill].decode()
-        task = json.loads(self.store.blobs[spec.prompt])["task"]
-        if self.filtered and self.filtered in task:
-            return InvalidBody(reason="the content filter refused the prompt")
-        sent = (Message(role="system", content=skill), Message(role="user", content=task))
-        said = " ".join(re.findall(r"Always say (\w+)\.", skill))
-        return ReplyBody(text=said, trajectory=self.store.put(encode_messages(sent)))
-
-    def _judge(self, spec: JudgeSpec) -> Body:
-        word = json.loads(self.store.blobs[spec.judge])["answer"]
-        reply = ReplyBody.model_validate_json(self.store.blobs[spec.reply])
-        passed = word in reply.text.split()
-        criterion = CriterionResult(
-            name="contains",
-            requirement=f"say {word}",
-            passed=passed,
-            detail="" if passed else f"{word} is not there",
-        )
-        return JudgementBody(hard=float(passed), soft=float(passed), criteria=(criterion,))
-
-    def _optimize(self, messages: tuple[Message, ...]) -> str:
-        system, user = messages[0].content, messages[1].content
-        first = len(messages) == 2 or not self.repairs
-        if self.garbles and first and system == TEMPLATES["reflect_failure"]:
-            return "I would rather talk about the weather."
-        if system == TEMPLATES["merge"]:
-            rows = json.loads(user.split("## Proposed edits\n\n")[1])
-            kept = ("op", "target", "content")
-            return json.dumps(
-                {"reasoning": "all", "edits": [{key: row[key] for key in kept} for row in rows]}
-            )
-        if system == TEMPLATES["rank"]:
-            return json.dumps({"reasoning": "first", "selected_indices": [0, 1]})
-        failed = re.findall(r"- say (\w+) \(failed", user)
-        edits = [{"op": "append", "target": "", "content": f"Always say {w}."} for w in failed]
-        return json.dumps(
-            {
-                "batch_size": 1,
-                "failure_summary": [{"failure_type": "t", "count": 1, "description": "a word"}],
-                "success_patterns": [],
-                "patch": {"reasoning": "words", "edits": edits},
-            }
-        )
+        models = self.models or Models(self.filtered, self.garbles, self.repairs)
+        body = models.answer(job.spec, self.store)
+        calls = 0 if isinstance(job.spec, JudgeSpec) else 1
+        done = finished_job(job.id, body, payer=self.plan.run_id, calls=calls)
+        self.ledger[job.id] = LedgerLine.model_validate_json(done.line)
+        self.store.results[job.id] = StoredResult(done.line, done.body, done.receipt)

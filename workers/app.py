@@ -30,7 +30,8 @@ def create_app(container: Container, broker_url: str) -> Celery:
 
 
 def _register(app: Celery, container: Container, kind: JobKind, runner: Runner) -> None:
-    def task(payload: Any) -> str:  # noqa: ANN401 - whatever arrived; `handle` validates it
+    def task(*arguments: Any, **named: Any) -> str:  # noqa: ANN401 - whatever arrived
+        payload = arguments[0] if len(arguments) == 1 and not named else None
         word = handle(container, kind, payload, runner)
         return word if word in OUTCOME_WORDS else "error"
 

@@ -23,9 +23,11 @@ def settings(broker_url: str) -> dict[str, Any]:
         # Requeue at a graceful stop; a second line behind the reconciler after a kill.
         "task_acks_late": True,
         # Trying again is our decision, never the broker's.
-        "task_acks_on_failure_or_timeout": True,
+        "task_acks_on_failure": True,
+        "task_acks_on_timeout": True,
         # Would repeat a poison job for ever: claims are counted in CLAIM instead.
         "task_reject_on_worker_lost": False,
+        "task_retry_on_worker_lost": False,
         # Reserve exactly what runs, so that a queue's length means something.
         "worker_prefetch_multiplier": 1,
         # Only useful for tasks that are acknowledged early.

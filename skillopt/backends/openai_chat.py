@@ -6,19 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import openai
-from openai.types.chat import ChatCompletion
 
 from skillopt.backends.base import ChatReply
 from skillopt.backends.openai_errors import translate
+from skillopt.backends.openai_reply import read_reply
 from skillopt.domain.backend import Backend
 from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.item import Tool
-from skillopt.domain.messages import Message, ToolCall
-from skillopt.domain.usage import Usage
-from skillopt.errors import ServerFailed
+from skillopt.domain.messages import Message
 
 #: Carries the sample index to servers that have no `seed`, so that repeats differ.
 SAMPLE_HEADER = "X-Skillopt-Sample"
+
+#: Said here, or the client would let a variable of the worker's environment redirect the calls of
+#: a backend whose fingerprint means this address.
+OPENAI_URL = "https://api.openai.com/v1"
 
 #: Servers that ask for no key still want the header to be there.
 NO_KEY = "none"
@@ -29,8 +31,9 @@ class OpenAIChat:
 
     def __init__(self, backend: Backend, api_key: str | None) -> None:
         self._backend = backend
+        self._api_key = api_key
         self._client = openai.AsyncOpenAI(
-            base_url=backend.base_url,
+            base_url=backend.base_url or OPENAI_URL,
             api_key=api_key or NO_KEY,
             max_retries=0,  # there is one retry policy, and it is the gateway's
             timeout=backend.timeout_s,
@@ -43,14 +46,13 @@ class OpenAIChat:
         self, messages: Sequence[Message], *, tools: Sequence[Tool] = (), sample: int = 0
     ) -> ChatReply:
         try:
-            completion: Any = await self._client.chat.completions.create(
+            # The raw answer: the client's own types are not checked, and servers send anything.
+            answer = await self._client.chat.completions.with_raw_response.create(
                 **self._request(messages, tools, sample)
             )
         except openai.OpenAIError as error:
-            raise translate(error, self._backend.model) from None
-        except ValueError as error:
-            raise ServerFailed("the provider's answer is not JSON") from error
-        return _reply(completion)
+            raise translate(error, self._backend.model, self._api_key) from None
+        return read_reply(answer.content)
 
     async def close(self) -> None:
         await self._client.close()
@@ -108,34 +110,3 @@ def _tool(tool: Tool) -> dict[str, Any]:
             "parameters": parameters,
         },
     }
-
-
-def _reply(completion: Any) -> ChatReply:  # noqa: ANN401 - servers answer with anything
-    if not isinstance(completion, ChatCompletion) or not completion.choices:
-        raise ServerFailed("the provider answered without a choice")
-    choice = completion.choices[0]
-    message = choice.message
-    if message is None:
-        raise ServerFailed("the provider answered without a message")
-    calls = tuple(
-        ToolCall(id=call.id, name=call.function.name, arguments=call.function.arguments or "{}")
-        for call in message.tool_calls or ()
-        if call.type == "function"
-    )
-    reason = str(choice.finish_reason or "stop")
-    return ChatReply(
-        text=message.content or "",
-        finish_reason=reason,
-        usage=_usage(completion),
-        tool_calls=calls,
-        refused=bool(message.refusal) or reason == "content_filter",
-    )
-
-
-def _usage(completion: ChatCompletion) -> Usage:
-    usage = completion.usage
-    if usage is None:
-        return Usage(estimated=True)
-    details = usage.prompt_tokens_details
-    cached = (details.cached_tokens or 0) if details else 0
-    return Usage(usage.prompt_tokens, usage.completion_tokens, cached)

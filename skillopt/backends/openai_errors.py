@@ -6,6 +6,7 @@ without the provider's words, which may quote it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -29,23 +30,26 @@ _KEY = re.compile(r"\b(sk|pk|key|ghp|eyJ)[-_A-Za-z0-9.*]{8,}")
 _FILTER_CODES = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
 MESSAGE_LIMIT = 200
 
+#: A hold that a provider asks for is for the whole fleet: a mistaken one must not stop it for days.
+LONGEST_RETRY_AFTER_S = 3_600.0
 
-def translate(error: openai.OpenAIError, model: str) -> CallError:
-    """Give the class of failure that an openai error means."""
+
+def translate(error: openai.OpenAIError, model: str, api_key: str | None = None) -> CallError:
+    """Give the class of failure that an openai error means; `api_key` is kept out of its text."""
     if isinstance(error, openai.APITimeoutError):
         return CallTimeout("the provider did not answer in time")
     if isinstance(error, openai.APIStatusError):
-        return _by_status(error, model)
+        return _by_status(error, model, api_key)
     if isinstance(error, openai.APIConnectionError):
         cause = type(error.__cause__).__name__ if error.__cause__ else "no connection"
         return ConnectionFailed(f"the provider cannot be reached ({cause})")
     return ServerFailed(f"the provider's answer is not usable ({type(error).__name__})")
 
 
-def _by_status(error: openai.APIStatusError, model: str) -> CallError:
+def _by_status(error: openai.APIStatusError, model: str, api_key: str | None) -> CallError:
     status, code = error.status_code, str(error.code or "")
-    said = f"HTTP {status} {code}: {clean(error.message)}".replace(" :", ":")
-    if status == 429 and code == "insufficient_quota":
+    said = clean(f"HTTP {status} {code}: {error.message}".replace(" :", ":"), api_key)
+    if status == 429 and "insufficient_quota" in {code, error.type}:
         return AuthFailed("HTTP 429 insufficient_quota: the account has no credit left")
     if status == 429:
         return RateLimited(said, retry_after_s=retry_after_s(error.response.headers))
@@ -62,30 +66,37 @@ def _by_status(error: openai.APIStatusError, model: str) -> CallError:
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Read Retry-After in any of its forms: milliseconds, seconds, or a date."""
-    milliseconds = headers.get("retry-after-ms")
+    milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
-        value = _number(milliseconds)
-        return None if value is None else max(0.0, value / 1000)
-    raw = headers.get("retry-after")
-    if raw is None:
-        return None
+        return _bounded(milliseconds / 1000)
+    raw = headers.get("retry-after", "")
     seconds = _number(raw)
     if seconds is not None:
-        return max(0.0, seconds)
+        return _bounded(seconds)
     try:
         when = parsedate_to_datetime(raw)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+    # A date without a zone, or with -0000, is in UTC.
+    aware = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
+    return _bounded((aware - datetime.now(UTC)).total_seconds())
 
 
-def clean(text: str) -> str:
-    """Cut a provider's text and hide what looks like a key."""
-    return _KEY.sub("[hidden]", " ".join(str(text).split()))[:MESSAGE_LIMIT]
+def clean(text: str, api_key: str | None = None) -> str:
+    """Cut a provider's text and hide the key and what looks like one."""
+    shown = " ".join(str(text).split())
+    if api_key:
+        shown = shown.replace(api_key, "[hidden]")
+    return _KEY.sub("[hidden]", shown)[:MESSAGE_LIMIT]
+
+
+def _bounded(seconds: float) -> float:
+    return min(max(0.0, seconds), LONGEST_RETRY_AFTER_S)
 
 
 def _number(text: str) -> float | None:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return None if math.isnan(number) else number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ from skillopt.config.origins import Origin, Problems
 from skillopt.config.records import Record
 from skillopt.config.spellings import split_named, unknown_split
 from skillopt.config.suggest import did_you_mean, nearest
-from skillopt.domain.item import Item, Judge, SplitName, TaskPrompt, Tool
+from skillopt.config.tools import Fault, read_tools, with_asked_tools
+from skillopt.domain.item import Item, Judge, SplitName, TaskPrompt
 from skillopt.errors import ConfigError
 
 #: Other names of fields -> the one used from here on.
@@ -20,13 +21,9 @@ _ALIASES = {"task_id": "id", "intent": "task", "answer": "answers"}
 FIELDS = (
     "id", "task", "context", "system", "tools", "judge", "answers", "attachments", "tags", "split",
 )  # fmt: skip
-_TOOL_KEYS = ("name", "description", "parameters", "result")
 #: Cells of a table that hold JSON.
 _JSON_CELLS = ("judge", "tools", "attachments")
 _MAX_ID_CHARS = 200
-
-#: Takes one problem of the task at hand.
-Fault = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -69,6 +66,8 @@ class ItemReader:
         if values.get("attachments"):
             fault("attachments are not part of this version; put the text into context")
         judge = self._judge(values, fault)
+        if judge is not None and prompt is not None:
+            prompt = with_asked_tools(prompt, judge, fault)
         if judge is None or prompt is None or len(self._problems) > before:
             return None
         return PlacedItem(
@@ -164,7 +163,7 @@ def _prompt(
         column = columns.get("task")
         names = f"no column {column!r}" if column else "no 'task' (or 'intent')"
         fault(f"has {names}; say what is to be done")
-    tools = _tools(values.get("tools"), fault)
+    tools = read_tools(values.get("tools"), fault)
     return TaskPrompt(**texts, tools=tools) if texts["task"].strip() else None
 
 
@@ -175,47 +174,6 @@ def _texts(value: object, name: str, fault: Fault) -> tuple[str, ...]:
         fault(f'{name}: {value!r} is not a list of texts; write ["…", "…"]')
         return ()
     return tuple(value)
-
-
-def _tools(value: object, fault: Fault) -> tuple[Tool, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        fault(f"tools: {value!r} is not a list; write a list of names or objects")
-        return ()
-    tools: dict[str, Tool] = {}
-    for number, written in enumerate(value, start=1):
-        parts = {"name": written} if isinstance(written, str) else written
-        tool = _tool(parts, f"tool {number}: ", fault)
-        if tool is None:
-            continue
-        if tool.name in tools:
-            fault(f"tool {number}: {tool.name!r} is given twice; remove one")
-        tools[tool.name] = tool
-    return tuple(tools.values())
-
-
-def _tool(parts: object, label: str, fault: Fault) -> Tool | None:
-    if not isinstance(parts, dict):
-        fault(f"{label}{parts!r} is neither a name nor an object")
-        return None
-    faults = [
-        f"{key} is not a known key; {did_you_mean(key, _TOOL_KEYS, 'keys')}"
-        for key in parts
-        if key not in _TOOL_KEYS
-    ]
-    if not isinstance(parts.get("name"), str) or not parts["name"].strip():
-        faults.append(f"name is {parts.get('name')!r}; give the tool's name")
-    faults += [
-        f"{key}: {parts[key]!r} is not a text; put it in quotes"
-        for key in ("description", "result")
-        if not isinstance(parts.get(key, ""), str)
-    ]
-    if not isinstance(parts.get("parameters", {}), dict):
-        faults.append("parameters is not an object; give a JSON schema")
-    for text in faults:
-        fault(label + text)
-    return None if faults else Tool(**parts)
 
 
 def check_fields(fields: Mapping[str, str], where: Origin) -> None:

@@ -79,7 +79,8 @@ class JobCalls:
         gateway, failures = self.gateway, 0
         started = gateway.monotonic()
         while True:
-            self._obey_hold()
+            self._obey_hold(started)
+            self.wait(0)  # a job that was told to stop reserves nothing any more
             try:
                 return self._try(messages, tools, sample)
             except CallError as error:
@@ -100,11 +101,14 @@ class JobCalls:
             holds, credential = self.gateway.holds, self.gateway.chat.credential
             self.gateway.patiently(lambda: holds.hold(credential, for_s=seconds))
 
-    def _obey_hold(self) -> None:
+    def _obey_hold(self, started: float) -> None:
+        """Wait while the credential is held; what would take too long gives the job back."""
         gateway = self.gateway
         credential = gateway.chat.credential
         while (remaining := gateway.patiently(lambda: gateway.holds.remaining_s(credential))) > 0:
-            if remaining > gateway.throttle_wait_s:
+            # Others may prolong the hold again and again: the call's deadline counts here too.
+            left = started + gateway.policy.total_s - gateway.monotonic()
+            if remaining > min(gateway.throttle_wait_s, left):
                 raise RateLimited(
                     f"backend {gateway.backend.name!r} is held for {remaining:.0f} s",
                     retry_after_s=remaining,

@@ -80,9 +80,8 @@ def evaluate(
     stage: str,
 ) -> Evaluation:
     """Look at a document on items: what is known and what is wanted, in a fixed order."""
-    text = state.texts[skill]
     attempts = tuple(
-        _attempt(state, facts, factory, text, item, sample, stage)
+        _attempt(state, facts, factory, skill, item, sample, stage)
         for item in items
         for sample in range(samples)
     )
@@ -93,23 +92,24 @@ def _attempt(
     state: RunState,
     facts: Facts,
     factory: JobFactory,
-    text: str,
+    skill: str,
     item: Item,
     sample: int,
     stage: str,
 ) -> Attempt:
-    rollout = factory.rollout(text, item, sample, stage)
+    rollout = factory.rollout(skill, item, sample)
     reply_line = facts.line(rollout.id)
+    wanted = None
     if reply_line is None:
-        wanted = None if rollout.id in state.given_up else rollout
+        if rollout.id not in state.given_up:
+            wanted = factory.wanted_rollout(rollout, state.texts[skill], item, stage)
         return Attempt(item, sample, rollout.id, wanted=wanted)
     if reply_line.outcome == "invalid":
         return Attempt(item, sample, rollout.id, reply_line=reply_line)
-    judge = factory.judge(item, reply_line.digest, None, stage)
+    judge = factory.judge(item, reply_line.digest)
     judge_line = facts.line(judge.id)
-    wanted = None
     if judge_line is None and judge.id not in state.given_up:
-        wanted = factory.judge(item, reply_line.digest, reply_body(facts, rollout.id), stage)
+        wanted = factory.wanted_judge(judge, reply_body(facts, rollout.id), item, stage)
     return Attempt(item, sample, rollout.id, judge.id, reply_line, judge_line, wanted)
 
 

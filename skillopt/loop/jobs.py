@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from skillopt.domain.fingerprint import canonical_json, sha256_hex, text_hash
+from skillopt.domain.fingerprint import canonical_json, sha256_hex
 from skillopt.domain.item import Item
 from skillopt.domain.jobs import JobSpec, JudgeSpec, OptimizeSpec, OptimizeStage, RolloutSpec
 from skillopt.domain.messages import Message, encode_messages
@@ -31,46 +32,79 @@ class WantedJob:
         return self.spec.id
 
 
+class _Encoded(NamedTuple):
+    """An item's two parts as they are stored."""
+
+    prompt: bytes
+    prompt_hash: str
+    judge: bytes
+    judge_hash: str
+    judge_version: int
+
+
 class JobFactory:
-    """Builds the jobs of one run; every id follows from the plan."""
+    """Builds the jobs of one run; every id follows from the plan.
+
+    A decision looks at every job of its stage each time, so specs are built once and kept.
+    """
 
     def __init__(self, plan: RunPlan, run: str) -> None:
         self._plan = plan
         self._salt = run if plan.settings.cache != "on" else None
-        self._attempt = plan.templates["attempt"]
-        self._attempt_hash = text_hash(self._attempt)
+        self._attempt = plan.templates["attempt"].encode()
+        self._attempt_hash = sha256_hex(self._attempt)
+        self._items: dict[str, _Encoded] = {}
+        self._rollouts: dict[tuple[str, str, int], RolloutSpec] = {}
+        self._judgements: dict[tuple[str, str], JudgeSpec] = {}
 
-    def rollout(self, text: str, item: Item, sample: int, label: str) -> WantedJob:
-        prompt = canonical_json(item.prompt.model_dump(mode="json"))
-        judge = canonical_json(item.judge.model_dump(mode="json"))
-        spec = RolloutSpec(
-            env=self._plan.env,
-            skill=text_hash(text),
-            prompt=sha256_hex(prompt),
-            template=self._attempt_hash,
-            backend=self._plan.backends["target"].fingerprint,
-            sample=sample,
-            salt=self._salt,
-        )
+    def rollout(self, skill: str, item: Item, sample: int) -> RolloutSpec:
+        """Give the spec of one attempt with the document of hash `skill`."""
+        key = (skill, item.id, sample)
+        known = self._rollouts.get(key)
+        if known is None:
+            known = self._rollouts[key] = RolloutSpec(
+                env=self._plan.env,
+                skill=skill,
+                prompt=self._encoded(item).prompt_hash,
+                template=self._attempt_hash,
+                backend=self._plan.backends["target"].fingerprint,
+                sample=sample,
+                salt=self._salt,
+            )
+        return known
+
+    def wanted_rollout(self, spec: RolloutSpec, text: str, item: Item, label: str) -> WantedJob:
+        encoded = self._encoded(item)
         return WantedJob(
             spec,
             role="target",
-            label=f"{label} / {item.id} / {sample}",
-            blobs=(text.encode(), prompt, self._attempt.encode(), judge),
-            judge=judge,
-            judge_version=self._plan.judge_versions[item.judge.kind],
+            label=f"{label} / {item.id} / {spec.sample}",
+            blobs=(text.encode(), encoded.prompt, self._attempt, encoded.judge),
+            judge=encoded.judge,
+            judge_version=encoded.judge_version,
         )
 
-    def judge(self, item: Item, reply: str, body: ReplyBody | None, label: str) -> WantedJob:
-        """Judge the reply with digest `reply`; `body` is needed only if it must be sent."""
-        judge = canonical_json(item.judge.model_dump(mode="json"))
-        spec = JudgeSpec(
-            judge=sha256_hex(judge),
-            version=self._plan.judge_versions[item.judge.kind],
-            reply=reply,
+    def judge(self, item: Item, reply: str) -> JudgeSpec:
+        """Give the spec of the judgement of the reply with digest `reply`."""
+        key = (item.id, reply)
+        known = self._judgements.get(key)
+        if known is None:
+            encoded = self._encoded(item)
+            known = self._judgements[key] = JudgeSpec(
+                judge=encoded.judge_hash, version=encoded.judge_version, reply=reply
+            )
+        return known
+
+    def wanted_judge(
+        self, spec: JudgeSpec, body: ReplyBody, item: Item, label: str
+    ) -> WantedJob:
+        reply = canonical_json(body.model_dump(mode="json"))
+        return WantedJob(
+            spec,
+            role="target",
+            label=f"{label} / {item.id} / judge",
+            blobs=(self._encoded(item).judge, reply),
         )
-        blobs = (judge,) if body is None else (judge, canonical_json(body.model_dump(mode="json")))
-        return WantedJob(spec, role="target", label=f"{label} / {item.id} / judge", blobs=blobs)
 
     def optimize(
         self, stage: OptimizeStage, messages: tuple[Message, ...], label: str
@@ -83,3 +117,17 @@ class JobFactory:
             salt=self._salt,
         )
         return WantedJob(spec, role="optimizer", label=label, blobs=(encoded,))
+
+    def _encoded(self, item: Item) -> _Encoded:
+        known = self._items.get(item.id)
+        if known is None:
+            prompt = canonical_json(item.prompt.model_dump(mode="json"))
+            judge = canonical_json(item.judge.model_dump(mode="json"))
+            known = self._items[item.id] = _Encoded(
+                prompt,
+                sha256_hex(prompt),
+                judge,
+                sha256_hex(judge),
+                self._plan.judge_versions[item.judge.kind],
+            )
+        return known

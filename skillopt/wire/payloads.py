@@ -20,7 +20,7 @@ class TryJob(BaseModel):
     the rollout. Losing it costs one more message, never a result.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     version: Literal[1] = 1
     job: Sha256
@@ -36,8 +36,13 @@ def decode(payload: Any) -> TryJob:  # noqa: ANN401 - whatever arrived
     try:
         return TryJob.model_validate(payload)
     except ValidationError as error:
-        found = payload.get("version") if isinstance(payload, dict) else None
         raise WireError(
-            f"message of version {found!r} is not understood by version {WIRE_VERSION}: "
+            f"message of version {_version(payload)} is not understood by version {WIRE_VERSION}: "
             f"{error.error_count()} problem(s)"
-        ) from error
+        ) from None  # its cause would quote what arrived
+
+
+def _version(payload: Any) -> str:  # noqa: ANN401
+    found = payload.get("version") if isinstance(payload, dict) else None
+    known = type(found) is int and 0 <= found < 1_000_000
+    return str(found) if known else "unknown"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skillopt.domain.fingerprint import sha256_hex
+from state_adapters import Adapter
+
 from skillopt.state.ports import (
     Claim,
     ClaimStatus,
@@ -16,10 +17,6 @@ from skillopt.state.ports import (
     WantAnswer,
     WantStatus,
 )
-
-
-def job_id(name: str) -> str:
-    return sha256_hex(name.encode())
 
 
 def take_lead(state: State, run: str = "r1", owner: str = "c1") -> Lead:
@@ -63,3 +60,13 @@ def finished(job: str = "j", text: str = "1", *, skill: str | None = None) -> Fi
 def commit(state: State, job: str = "j", text: str = "1", *, owner: str = "w1") -> bool:
     [first] = state.claims.commit([finished(job, text)], owner=owner)
     return first
+
+
+def lose(adapter: Adapter, lead: Lead, times: int) -> None:
+    """Have workers take the job and vanish, in whichever lane it is sent to."""
+    for number in range(times):
+        answer = want(adapter.state, lead)
+        assert answer.status is WantStatus.SEND
+        taken = claim(adapter.state, owner=f"lost-{number}", lane=answer.lane)
+        assert taken.status is ClaimStatus.RUN
+        adapter.advance(adapter.timing.lease_s + 1)

@@ -1,7 +1,7 @@
 """A team of coordinators and workers that misbehave, for hypothesis to drive.
 
 Messages are lost and doubled, leases lapse, workers vanish or come back too late, coordinators
-go on although somebody took over. The model beside the state is small: who was granted what last.
+go on although somebody took over. The model keeps only who was granted what last.
 """
 
 from __future__ import annotations
@@ -21,13 +21,11 @@ RUNS = ("r1", "r2")
 JOBS = ("a", "b")
 
 runs = st.sampled_from(RUNS)
-#: Mostly one that knows what it is doing.
 coordinators = st.sampled_from(("c1", "c1", "c1", "c2"))
 some_jobs = st.lists(st.sampled_from(JOBS), min_size=1, max_size=2, unique=True)
 some_room = st.sampled_from((2, 2, 2, 1, 0))
 some_index = st.integers(0, 50)
-#: What becomes of a message: how many copies of it arrive.
-copies = st.sampled_from((1, 1, 1, 0, 2))
+copies = st.sampled_from((1, 1, 1, 0, 2))  # of a message, that arrive
 
 
 @dataclass(frozen=True)

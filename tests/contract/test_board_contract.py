@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from jobs import claim, commit, start, statuses, take_lead, want, want_all
+from jobs import claim, commit, lose, start, statuses, take_lead, want, want_all
 from state_adapters import Adapter
 
 from skillopt.errors import Fenced
@@ -25,16 +25,6 @@ class Situation:
     name: str
     before: Callable[[Adapter, Lead], None]
     answer: WantAnswer
-
-
-def _lose(adapter: Adapter, lead: Lead, times: int) -> None:
-    """Have workers take the job and vanish, in whichever lane it is sent to."""
-    for number in range(times):
-        answer = want(adapter.state, lead)
-        assert answer.status is WantStatus.SEND
-        taken = claim(adapter.state, owner=f"lost-{number}", lane=answer.lane)
-        assert taken.status is ClaimStatus.RUN
-        adapter.advance(adapter.timing.lease_s + 1)
 
 
 def _release(adapter: Adapter, lead: Lead, delay_s: float, reason: str) -> None:
@@ -97,22 +87,22 @@ SITUATIONS = [
     ),
     Situation(
         "worker vanished",
-        lambda adapter, lead: _lose(adapter, lead, 1),
+        lambda adapter, lead: lose(adapter, lead, 1),
         WantAnswer("j", WantStatus.SEND),
     ),
     Situation(
         "two workers vanished",
-        lambda adapter, lead: _lose(adapter, lead, 2),
+        lambda adapter, lead: lose(adapter, lead, 2),
         WantAnswer("j", WantStatus.SEND, lane="quarantine"),
     ),
     Situation(
         "two workers vanished, and two in quarantine",
-        lambda adapter, lead: _lose(adapter, lead, 4),
+        lambda adapter, lead: lose(adapter, lead, 4),
         WantAnswer("j", WantStatus.SEND, lane="quarantine"),
     ),
     Situation(
         "two workers vanished, and three in quarantine",
-        lambda adapter, lead: _lose(adapter, lead, 5),
+        lambda adapter, lead: lose(adapter, lead, 5),
         WantAnswer(
             "j",
             WantStatus.DEAD,
@@ -218,54 +208,19 @@ class TestJobBoard:
     def test_want_keeps_a_long_hold_in_force(self, adapter: Adapter):
         lead, ttl_s = take_lead(adapter.state), adapter.timing.spec_ttl_s
         _release(adapter, lead, 3 * ttl_s, "auth: no")
-        for _ in range(2):
-            adapter.advance(ttl_s - 10)
-            assert want(adapter.state, lead).status is WantStatus.HELD
+        adapter.advance(ttl_s - 10)
+        assert want(adapter.state, lead).status is WantStatus.HELD
+        adapter.advance(20)
+        # A doubled message may come early; once it was claimed, the hold is over.
+        assert claim(adapter.state).status is ClaimStatus.RUN
+        adapter.advance(adapter.timing.lease_s + 1)
+        answer = want(adapter.state, lead)
+        assert (answer.status, answer.rounds) == (WantStatus.SEND, 1)
 
     def test_a_job_nobody_renews_is_forgotten(self, adapter: Adapter):
         want(adapter.state, take_lead(adapter.state))
         adapter.advance(adapter.timing.spec_ttl_s + 1)
         assert claim(adapter.state).status is ClaimStatus.UNKNOWN
-
-    def test_retry_clears_deaths_holds_and_lost_claims(self, adapter: Adapter):
-        lead = take_lead(adapter.state)
-        _lose(adapter, lead, 5)
-        assert want(adapter.state, lead).status is WantStatus.DEAD
-        adapter.state.board.retry(lead, ["j"])
-        assert want(adapter.state, lead) == WantAnswer("j", WantStatus.SEND)
-
-        start(adapter.state, lead, "k")
-        adapter.state.claims.release("k", owner="w1", delay_s=500, reason="auth: no")
-        adapter.state.board.retry(lead, ["k"])
-        assert want(adapter.state, lead, "k") == WantAnswer("k", WantStatus.SEND)
-
-    def test_retry_leaves_a_running_worker_alone(self, state: State):
-        lead = take_lead(state)
-        start(state, lead)
-        state.board.retry(lead, ["j"])
-        assert want(state, lead).status is WantStatus.LEASED
-        assert state.claims.release("j", owner="w1", delay_s=0, reason="draining: stop")
-
-    def test_a_dead_job_with_a_late_result_is_a_hit(self, adapter: Adapter):
-        lead = take_lead(adapter.state)
-        _lose(adapter, lead, 5)
-        assert want(adapter.state, lead).status is WantStatus.DEAD
-        assert claim(adapter.state).status is ClaimStatus.DEAD
-        assert commit(adapter.state, owner="lost-4")
-        assert want(adapter.state, lead).status is WantStatus.HIT
-        assert claim(adapter.state).status is ClaimStatus.DONE
-
-    def test_a_quarantined_message_of_the_old_lane_is_replaced_at_once(self, adapter: Adapter):
-        lead = take_lead(adapter.state)
-        _lose(adapter, lead, 1)
-        assert want(adapter.state, lead).lane == "normal"
-        assert claim(adapter.state, owner="duplicate").status is ClaimStatus.RUN
-        adapter.advance(adapter.timing.lease_s + 1)
-        assert claim(adapter.state, owner="w3").status is ClaimStatus.QUARANTINED
-        answer = want(adapter.state, lead)
-        assert (answer.status, answer.lane) == (WantStatus.SEND, "quarantine")
-        assert claim(adapter.state, owner="w4").status is ClaimStatus.QUARANTINED
-        assert want(adapter.state, lead).status is WantStatus.QUEUED
 
     @pytest.mark.parametrize("operation", ["want", "unwant", "retry", "forget"])
     def test_only_the_present_lead_may(self, adapter: Adapter, operation: str):

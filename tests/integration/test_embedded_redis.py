@@ -75,10 +75,7 @@ def is_running(pid: int) -> bool:
 
 @pytest.fixture(autouse=True)
 def short_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Sockets of these tests go to a folder of their own, for owners in other processes too.
-
-    `tmp_path` is asked for first: pytest must not settle in that folder.
-    """
+    """A folder for sockets, for owners too; `tmp_path` first, lest pytest settles in it."""
     with tempfile.TemporaryDirectory(prefix="so-") as folder:
         monkeypatch.setenv("TMPDIR", folder)
         monkeypatch.setattr(tempfile, "tempdir", None)

@@ -1,0 +1,71 @@
+"""What the parts share, as Protocols. Two adapters implement each: `memory` and `redis`.
+
+Every operation that decides something is atomic. Only the adapter's own clock (Redis TIME)
+decides leases, holds and deadlines. Every duration comes from the `Timing` the adapter was built
+with. An adapter that cannot reach its store raises `StateUnavailable`; a call that raised it may
+or may not have taken effect, and every operation may be repeated safely.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from skillopt.state.ports.board import (
+    MAX_JOBS_PER_CALL,
+    JobBoard,
+    Lane,
+    Want,
+    WantAnswer,
+    WantStatus,
+)
+from skillopt.state.ports.budgets import Amount, Budgets, Caps, Holds, Spend
+from skillopt.state.ports.claims import Claim, ClaimStatus, Finished, JobClaims, RenewStatus
+from skillopt.state.ports.fleet import Fleet, WorkerInfo
+from skillopt.state.ports.lead import Lead
+from skillopt.state.ports.results import Blobs, Results, StoredResult
+from skillopt.state.ports.runs import Doorbell, LogEntry, RunInfo, Runs
+
+__all__ = [
+    "MAX_JOBS_PER_CALL",
+    "Amount",
+    "Blobs",
+    "Budgets",
+    "Caps",
+    "Claim",
+    "ClaimStatus",
+    "Doorbell",
+    "Finished",
+    "Fleet",
+    "Holds",
+    "JobBoard",
+    "JobClaims",
+    "Lane",
+    "Lead",
+    "LogEntry",
+    "RenewStatus",
+    "Results",
+    "RunInfo",
+    "Runs",
+    "Spend",
+    "State",
+    "StoredResult",
+    "Want",
+    "WantAnswer",
+    "WantStatus",
+    "WorkerInfo",
+]
+
+
+@dataclass(frozen=True)
+class State:
+    """All ports of one adapter."""
+
+    board: JobBoard
+    claims: JobClaims
+    results: Results
+    blobs: Blobs
+    runs: Runs
+    doorbell: Doorbell
+    budgets: Budgets
+    holds: Holds
+    fleet: Fleet

@@ -1,0 +1,80 @@
+"""The worker's side of the jobs: claiming, renewing, giving back, committing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from skillopt.state.ports.board import Lane
+
+
+class ClaimStatus(StrEnum):
+    RUN = "run"  # yours: run it
+    DONE = "done"  # there is a result already
+    BUSY = "busy"  # another worker is on it
+    QUARANTINED = "quarantined"  # it lost too many workers to run in this lane
+    DEAD = "dead"  # and in quarantine too
+    UNKNOWN = "unknown"  # nobody described this job, or its spec expired
+    UNWANTED = "unwanted"  # nobody waits for it any more
+
+
+@dataclass(frozen=True)
+class Claim:
+    status: ClaimStatus
+    spec: bytes = b""
+    #: Calls that earlier claims made and lost; they are paid again now.
+    repaid_calls: int = 0
+
+
+class RenewStatus(StrEnum):
+    OK = "ok"
+    LOST = "lost"  # somebody else may be running it: do not spend more on it
+    UNWANTED = "unwanted"  # no waiter left: `abandon` it
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A result to commit. `skill` indexes it under the document it was obtained with."""
+
+    job: str
+    line: str
+    body: str
+    receipt: str
+    skill: str | None = None
+
+
+class JobClaims(Protocol):
+    """The worker's side of the jobs. `owner` is unique to one claim."""
+
+    def claim(self, job: str, *, run: str, owner: str, lane: Lane) -> Claim:
+        """Ask to run a job. RUN takes the lease and counts a claim and the run's execution."""
+        ...
+
+    def renew(self, leases: Mapping[str, str]) -> dict[str, RenewStatus]:
+        """Extend leases, given as job -> owner."""
+        ...
+
+    def release(
+        self, job: str, *, owner: str, delay_s: float, reason: str, drop_run: str | None = None
+    ) -> bool:
+        """Give a job back unharmed: its claim is not counted, every waiter is told.
+
+        `reason` is "<code>: <text>"; a reason whose code is not "draining" counts one round. The
+        job is sent again after `delay_s`. `drop_run` stops waiting (its budget refused). False
+        if the lease was no longer ours.
+        """
+        ...
+
+    def abandon(self, job: str, *, owner: str) -> bool:
+        """Drop the lease if it is ours and nobody waits; True if so. A waiter that came in
+        between keeps the work going.
+        """
+        ...
+
+    def commit(self, finished: Sequence[Finished], *, owner: str) -> list[bool]:
+        """Write results: the first writer of each wins (True), waiters are told, the lease is
+        dropped if it is ours, counters and holds of the job are forgotten.
+        """
+        ...
