@@ -225,6 +225,8 @@ class _Session:
         state = fold.fold(plan, [decode_event(entry.event) for entry in entries])
         facts = LedgerFacts(run, self._ports.runs.ledger(run), self._ports.results)
         FolderMirror(self._folder, self._ports).follow(entries, state, facts)
+        if self._options.redis_url is None:
+            self._ports.budgets.write_off(run)  # nobody else works on this Redis
         spend = self._ports.budgets.spend(run)
         summary = summarize(
             state,

@@ -119,6 +119,18 @@ class TestBudgets:
         assert (spend.unconfirmed, spend.reserved) == (Amount(), Amount())
         assert (spend.calls["target"], spend.input_tokens, spend.micro_usd) == (1, 70, 45)
 
+    def test_writing_off_settles_what_is_open_without_waiting(self, state: State):
+        assert _reserve(state, "a") is None
+        assert _reserve(state, "b") is None
+        _settle(state, "a")
+        state.budgets.write_off("r1")
+        spend = state.budgets.spend("r1")
+        assert (spend.reserved, spend.unconfirmed) == (Amount(), ESTIMATE)
+        assert spend.calls["target"] == 2
+        _settle(state, "b")  # its worker was alive after all
+        assert state.budgets.spend("r1").unconfirmed == Amount()
+        assert state.budgets.spend("r1").calls["target"] == 2
+
     def test_a_renewed_reservation_does_not_lapse(self, adapter: Adapter):
         state = adapter.state
         _reserve(state, "a")

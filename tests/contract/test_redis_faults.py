@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from state_adapters import TIMING
 
 from skillopt.errors import StateCorrupt, StateUnavailable
 from skillopt.state import keys
-from skillopt.state.ports import State
+from skillopt.state.ports import State, WorkerInfo
 from skillopt.state.redis.connect import SOCKET_TIMEOUT_S, RedisState, connect
 from skillopt.state.redis.doorbell import LONGEST_BLOCK_S
 
@@ -106,11 +108,23 @@ def test_values_that_are_no_text_or_of_the_wrong_type_are_corrupt(state: RedisSt
     state.client.set(keys.waiters("k"), "x", px=1000)
     with pytest.raises(StateCorrupt):
         want(state, lead, "k")
+
+
+@pytest.mark.parametrize("said", ["[]", "{", '{"worker": "b", "backend": "a"}'])
+def test_a_worker_that_is_not_understood_is_not_counted(state: RedisState, said: str):
+    known = WorkerInfo(worker="w", backend="a", fingerprint="f", capacity=1)
+    state.fleet.announce(known)
     state.client.sadd(keys.FLEET, "a:b")
-    state.client.set(keys.worker("a", "b"), "[]", px=1000)
-    state.client.pexpire(keys.FLEET, 1000)
-    with pytest.raises(StateCorrupt):
-        state.fleet.workers()
+    state.client.set(keys.worker("a", "b"), said, px=1000)
+    assert state.fleet.workers() == [known]
+
+
+def test_a_worker_of_a_later_version_may_say_more(state: RedisState):
+    known = WorkerInfo(worker="b", backend="a", fingerprint="f", capacity=1)
+    state.fleet.announce(known)
+    said = {**asdict(known), "news": 1}
+    state.client.set(keys.worker("a", "b"), json.dumps(said), px=1000)
+    assert state.fleet.workers() == [known]
 
 
 @pytest.mark.parametrize("damage", [b"", b"not zstd", b"\x28\xb5\x2f\xfd\x00"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -68,6 +69,10 @@ class MemoryBudgets:
             key = _settled(run, reservation)
             tables.settled.put(key, True, tables.timing.reservation_s)
 
+    def write_off(self, run: str) -> None:
+        with self._tables.changed:
+            self._swept(run, until=math.inf)
+
     def spend(self, run: str) -> Spend:
         with self._tables.changed:
             meter = self._swept(run)
@@ -83,9 +88,9 @@ class MemoryBudgets:
                 refused=meter.refused,
             )
 
-    def _swept(self, run: str) -> Meter:
-        """Give a run's meter, with every lapsed reservation settled as unconfirmed."""
-        meter, now = self._tables.meter(run), self._tables.clock()
+    def _swept(self, run: str, *, until: float | None = None) -> Meter:
+        """Give a run's meter, with every reservation lapsed by now settled as unconfirmed."""
+        meter, now = self._tables.meter(run), self._tables.clock() if until is None else until
         for reservation in [name for name, end in meter.lapses.items() if end <= now]:
             del meter.lapses[reservation]
             held = meter.reservations[reservation]

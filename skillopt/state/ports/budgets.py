@@ -68,6 +68,10 @@ class Budgets(Protocol):
         """
         ...
 
+    def write_off(self, run: str) -> None:
+        """Settle every open reservation as unconfirmed at once: whoever made them is gone."""
+        ...
+
     def spend(self, run: str) -> Spend: ...
 
 

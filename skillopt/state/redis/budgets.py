@@ -61,8 +61,11 @@ class RedisBudgets:
             (reservation, input_tokens, output_tokens, micro_usd, self._limits.reservation),
         )
 
+    def write_off(self, run: str) -> None:
+        self._scripts.call("spend", _accounts(run), ("all",))
+
     def spend(self, run: str) -> Spend:
-        reply = self._scripts.call("spend", _accounts(run), ())
+        reply = self._scripts.call("spend", _accounts(run), ("",))
         names = (text(name, f"a field in the meter of run {run!r}") for name in reply[::2])
         meter = dict(zip(names, reply[1::2], strict=True))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import logging
+from dataclasses import asdict, fields
 
 import redis
 
@@ -13,6 +14,9 @@ from skillopt.state.ports import WorkerInfo
 from skillopt.state.redis.faults import translated
 from skillopt.state.redis.replies import json_object
 from skillopt.state.redis.scripts import Limits, Scripts
+
+log = logging.getLogger(__name__)
+_FIELDS = tuple(field.name for field in fields(WorkerInfo))
 
 
 class RedisFleet:
@@ -41,15 +45,22 @@ class RedisFleet:
 
     def workers(self) -> list[WorkerInfo]:
         reply = self._scripts.call("workers", (keys.FLEET,), (keys.WORKER_PREFIX,))
-        return sorted(map(_info, reply), key=lambda info: (info.backend, info.worker))
+        known = [info for info in map(_info, reply) if info is not None]
+        return sorted(known, key=lambda info: (info.backend, info.worker))
 
 
 def _member(info: WorkerInfo) -> str:
     return keys.worker(info.backend, info.worker).removeprefix(keys.WORKER_PREFIX)
 
 
-def _info(announcement: bytes) -> WorkerInfo:
+def _info(announcement: bytes) -> WorkerInfo | None:
+    """Read an announcement as far as this version knows it.
+
+    A worker of another version may say more; one that says too little is not counted.
+    """
     try:
-        return WorkerInfo(**json_object(announcement, "a worker's announcement"))
-    except TypeError as error:
-        raise StateCorrupt(f"worker announcement {announcement!r} is not understood") from error
+        said = json_object(announcement, "a worker's announcement")
+        return WorkerInfo(**{name: said[name] for name in _FIELDS if name in said})
+    except (TypeError, StateCorrupt) as error:
+        log.warning("a worker is not understood: %s", error, extra={"event": "unknown_worker"})
+        return None
