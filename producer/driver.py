@@ -10,12 +10,12 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from producer.answers import Progress, absorb, is_hopeless
 from producer.facts import LedgerFacts, ResultMissing
 from producer.minutes import active_seconds
-from skillopt.domain.events import Event, GaveUp, Paused, decode_event, encode_event
+from skillopt.domain.events import Event, Paused, decode_event, encode_event
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
 from skillopt.domain.timing import Timing
@@ -36,9 +36,6 @@ from skillopt.state.ports import (
 )
 
 log = logging.getLogger(__name__)
-
-#: Reasons that no later try can mend: the run pauses at once and names them.
-FATAL_CODES = frozenset({"auth", "unknown_model", "bad_request", "refused"})
 
 #: Bounds of the in-flight window of one run on one backend.
 MIN_WINDOW, MAX_WINDOW = 4, 256
@@ -63,17 +60,6 @@ class Mirror(Protocol):
     def follow(self, entries: Sequence[LogEntry], state: RunState, facts: LedgerFacts) -> None: ...
 
 
-@dataclass
-class _Progress:
-    """What the last round of wants found."""
-
-    in_flight: int = 0
-    hits: int = 0
-    next_delay_s: float | None = None
-    reasons: tuple[str, ...] = ()
-    quarantine: tuple[str, ...] = ()
-
-
 class Driver:
     """One run in the hands of this coordinator."""
 
@@ -92,6 +78,7 @@ class Driver:
         self._timing = timing
         self._stored_at: dict[int, float] = {}
         self._missed: set[str] = set()
+        self._sent: set[str] = set()
         self._shown_at = 0.0
         self._lost = threading.Event()
 
@@ -151,12 +138,14 @@ class Driver:
                 log.warning("lead not renewed: %s", error, extra={"event": "lead_unrenewed"})
                 continue
             if lead is None or lead.fence != self._lead.fence:
+                if lead is not None:  # another led meanwhile: our state is old
+                    self._ports.runs.resign(lead)
                 log.warning("lead lost", extra={"event": "lead_lost", "run": self._lead.run})
                 self._lost.set()
 
     # --- one round --------------------------------------------------------------------------
 
-    def _advance(self) -> _Progress | None:
+    def _advance(self) -> Progress | None:
         """Decide once; None if the state moved, so that deciding again may find more."""
         try:
             decision = decide(self._state, self._facts, self._factory)
@@ -210,19 +199,21 @@ class Driver:
 
     # --- jobs -------------------------------------------------------------------------------
 
-    def _want_all(self, decision: Decision) -> tuple[_Progress, list[Event]]:
+    def _want_all(self, decision: Decision) -> tuple[Progress, list[Event]]:
         by_backend: dict[str, list[WantedJob]] = {}
         for job in decision.wanted:
             backend = self._state.plan.backends[job.role].backend
             by_backend.setdefault(backend, []).append(job)
         workers = self._ports.fleet.workers()
-        progress, gave_up = _Progress(), list[Event]()
+        progress, gave_up = Progress(), list[Event]()
         for backend, jobs in by_backend.items():
             live = [w for w in workers if w.backend == backend]
             room = _window(live)
             due = self._within(jobs, room)
             answers = self._want(backend, due, room)
-            gave_up += self._absorb(backend, due, answers, progress)
+            gave_up += absorb(
+                backend, due, answers, facts=self._facts, progress=progress, timing=self._timing
+            )
             if not any(w.lane == "normal" for w in live):
                 progress.reasons += (f"waiting for a worker of backend {backend!r}",)
         return progress, gave_up
@@ -234,6 +225,20 @@ class Driver:
         return due
 
     def _want(self, backend: str, jobs: list[WantedJob], room: int) -> list[WantAnswer]:
+        answers = {answer.job: answer for answer in self._ask(backend, jobs, room)}
+        stale = [
+            job
+            for job in jobs
+            if job.id not in self._sent and is_hopeless(answers[job.id], self._timing)
+        ]
+        if stale:
+            # Given back before this driver began, or to another run: what was wrong then (a
+            # refused key, an outage) may be mended, so each job gets a try of our own.
+            self._ports.board.retry(self._lead, [job.id for job in stale])
+            answers |= {answer.job: answer for answer in self._ask(backend, stale, len(stale))}
+        return [answers[job.id] for job in jobs]
+
+    def _ask(self, backend: str, jobs: list[WantedJob], room: int) -> list[WantAnswer]:
         wants = [Want(job.id, job.spec.encoded) for job in jobs]
         answers = self._ports.board.want(self._lead, wants, room=room)
         pairs = zip(jobs, answers, strict=True)
@@ -241,6 +246,7 @@ class Driver:
         self._store(due)
         for job, answer in due:
             self._sender.send(self._lead.run, job, backend=backend, lane=answer.lane)
+            self._sent.add(job.id)
         return answers
 
     def _store(self, due: list[tuple[WantedJob, WantAnswer]]) -> None:
@@ -256,42 +262,7 @@ class Driver:
             self._ports.blobs.put(list(fresh))
             self._stored_at.update(dict.fromkeys(map(hash, fresh), now))
 
-    def _absorb(
-        self,
-        backend: str,
-        jobs: list[WantedJob],
-        answers: list[WantAnswer],
-        progress: _Progress,
-    ) -> list[Event]:
-        given_up: dict[str, str] = {}
-        fatal = ""
-        held: list[WantAnswer] = []
-        for job, answer in zip(jobs, answers, strict=True):
-            if answer.status is WantStatus.HIT and answer.line is not None:
-                self._facts.add(job.id, answer.line)
-                progress.hits += 1
-            elif answer.status is WantStatus.DEAD:
-                given_up[job.id] = f"{job.label}: {answer.reason}"
-            elif answer.status is WantStatus.HELD:
-                held.append(answer)
-                hopeless = answer.reason.split(":")[0] in FATAL_CODES
-                fatal = fatal or (f"backend {backend!r}: {answer.reason}" if hopeless else "")
-                if hopeless or answer.rounds >= self._timing.max_infra_rounds:
-                    given_up[job.id] = f"{job.label}: {answer.reason}"
-            elif answer.status is not WantStatus.LATER:
-                progress.in_flight += 1
-        if any(answer.lane == "quarantine" for answer in answers):
-            progress.quarantine += (backend,)
-        if held:
-            soonest = min(answer.delay_s for answer in held)
-            progress.next_delay_s = min(soonest, progress.next_delay_s or soonest)
-            progress.reasons += (f"backend {backend!r}: {held[0].reason}",)
-        events: list[Event] = [GaveUp(jobs=given_up)] if given_up else []
-        if fatal:
-            events.append(Paused(why="infrastructure", detail=fatal))
-        return events
-
-    def _show(self, decision: Decision, progress: _Progress) -> None:
+    def _show(self, decision: Decision, progress: Progress) -> None:
         now = time.monotonic()
         if progress.hits and now - self._shown_at < SHOW_S:
             return

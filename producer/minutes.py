@@ -9,12 +9,18 @@ from skillopt.state.ports import LogEntry
 
 
 def active_seconds(entries: Sequence[LogEntry]) -> float:
-    """Sum the stretches between creation or resumption and the pause, end or last event."""
+    """Sum the stretches between creation or resumption and the pause, end or last event.
+
+    A resumption without a pause before it follows a coordinator that was stopped: the stretch
+    up to then ended with the last event that was written.
+    """
     total, since, last = 0.0, None, 0.0
     for entry in entries:
-        event, last = decode_event(entry.event), entry.at
-        if isinstance(event, RunCreated | Resumed) and since is None:
+        event = decode_event(entry.event)
+        if isinstance(event, RunCreated | Resumed):
+            total += last - since if since is not None else 0.0
             since = entry.at
         elif isinstance(event, Paused | Finished) and since is not None:
             total, since = total + entry.at - since, None
+        last = entry.at
     return total + (last - since if since is not None else 0.0)

@@ -16,6 +16,10 @@ from skillopt.errors import Fenced, StaleVersion
 from skillopt.loop.fold import fold
 from skillopt.state.ports import Caps, Lead, State
 
+#: How often, and how long each time, a paused run's coordinator is waited for: longer than the
+#: lease of one that died right after the pause.
+PATIENCE, WAIT_S = 400, 0.05
+
 
 @dataclass(frozen=True)
 class Submission:
@@ -30,19 +34,19 @@ def submit(
     *,
     meta: Mapping[str, str],
     wait: Callable[[float], object],
-    patience: int = 200,
+    patience: int = PATIENCE,
 ) -> Submission:
     """Create the run of a plan; if it exists, continue it under the plan's budget."""
     run = plan.run_id
     [plan_hash] = state.blobs.put([plan.model_dump_json().encode()])
     created = RunCreated(run=run, name=plan.name, plan=plan_hash, skill=plan.skill_hash)
+    state.budgets.set_caps(run, caps_of(plan.budget))  # before any coordinator sees the run
     is_new = state.runs.create(
         run,
         meta={**meta, "name": plan.name, "plan": plan_hash},
         events=[encode_event(created)],
         status="running",
     )
-    state.budgets.set_caps(run, caps_of(plan.budget))
     if is_new:
         return Submission(run, "created")
     for _ in range(patience):
@@ -53,7 +57,7 @@ def submit(
         if lead is None:
             if not known.paused:
                 return Submission(run, "attached")
-            wait(0.05)  # the coordinator that paused it is about to let go
+            wait(WAIT_S)  # the coordinator that paused it is about to let go
             continue
         try:
             _resume(state, lead, plan)
@@ -75,11 +79,15 @@ def caps_of(budget: Budget) -> Caps:
 
 
 def _resume(state: State, lead: Lead, plan: RunPlan) -> None:
-    """Let a paused run go on; a running one that lost its coordinator only gets its budget."""
+    """Let a run go on that is paused, or that was left by its coordinator.
+
+    The event is due in both cases: it puts the budget into force, and it ends the time during
+    which nobody worked on the run.
+    """
     entries = state.runs.log(lead.run)
     known = fold(plan, [decode_event(entry.event) for entry in entries])
-    if known.paused is None and known.budget == plan.budget:
-        return
+    if known.finished:
+        raise StaleVersion(f"run {lead.run!r} finished meanwhile")
     if known.given_up:
         state.board.retry(lead, list(known.given_up))
     state.runs.step(

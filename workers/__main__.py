@@ -10,7 +10,8 @@ from pathlib import Path
 
 from skillopt.config.catalogue import load_resolved
 from skillopt.config.runtime import override, timing
-from skillopt.errors import SkillOptError
+from skillopt.domain.backend import Backend
+from skillopt.errors import ConfigError, SkillOptError
 from skillopt.gateway.retry import RetryPolicy
 from skillopt.state.redis.connect import connect
 from skillopt.state.urls import broker_url
@@ -24,7 +25,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--backend", required=True, help="name of the backend to serve")
     parser.add_argument("--backends", required=True, type=Path, help="resolved catalogue file")
     parser.add_argument("--name", default="1", help="distinguishes workers of one backend")
-    parser.add_argument("--concurrency", type=int, default=8)
+    parser.add_argument("--concurrency", type=_positive, default=8, help="jobs at a time")
     parser.add_argument("--quarantine", action="store_true", help="serve suspected poison alone")
     options = parser.parse_args(argv)
     logging.basicConfig(
@@ -34,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
     if not url:
         parser.error("SKILLOPT_REDIS_URL is not set; export the URL of the shared Redis")
     try:
-        backend = load_resolved(options.backends)[options.backend]
+        backend = _backend(options.backend, options.backends)
         durations = timing(os.environ)
         concurrency = 1 if options.quarantine else options.concurrency
         suffix = ".q" if options.quarantine else ""
@@ -53,6 +54,23 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     queue = queue_of(options.backend, quarantine=options.quarantine)
     return serve(container, broker_url(url), queue=queue, concurrency=concurrency)
+
+
+def _backend(name: str, catalogue: Path) -> Backend:
+    known = load_resolved(catalogue)
+    if name not in known:
+        raise ConfigError(
+            f"--backend {name!r} is not in {str(catalogue)!r}; give one of "
+            f"{', '.join(sorted(known)) or 'those you add to it'}"
+        )
+    return known[name]
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not 1 or more")
+    return number
 
 
 if __name__ == "__main__":

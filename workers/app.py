@@ -35,4 +35,5 @@ def _register(app: Celery, container: Container, kind: JobKind, runner: Runner) 
         word = handle(container, kind, payload, runner)
         return word if word in OUTCOME_WORDS else "error"
 
-    app.task(task, name=TASK_NAMES[kind], ignore_result=True)
+    # Not shared: another app of this process would be given this container's tasks.
+    app.task(task, name=TASK_NAMES[kind], ignore_result=True, shared=False)

@@ -56,6 +56,15 @@ def handle(container: Container, kind: JobKind, payload: Any, run: Runner) -> st
             extra={"event": "wrong_backend", "job": message.job},
         )
         return "refused"
+    try:
+        return _deliver(container, kind, message, run)
+    except Exception:
+        # Celery would publish its text; the lease lapses and the job is sent again.
+        log.exception("job left behind", extra={"event": "left_behind", "job": message.job})
+        return "error"
+
+
+def _deliver(container: Container, kind: JobKind, message: TryJob, run: Runner) -> str:
     owner = f"{container.name}:{container.new_id()}"
     claim = patiently(
         lambda: container.state.claims.claim(
@@ -91,6 +100,8 @@ def _run_claimed(
                 f"{backend[:16]}, this worker has {container.backend.fingerprint[:16]}"
             )
         finished = run(container, spec, message, held)
+        patiently(lambda: container.state.claims.commit(finished, owner=held.owner))
+        return LedgerLine.model_validate_json(finished[-1].line).outcome
     except JobStopped as stopped:
         return _stopped(container, held, stopped.why)
     except BudgetExhausted as error:
@@ -100,8 +111,6 @@ def _run_claimed(
     except Exception as error:
         log.exception("job failed unexpectedly", extra={"event": "defect", "job": held.job})
         return _give_back(container, held, SkillOptError(f"defect: {type(error).__name__}"))
-    patiently(lambda: container.state.claims.commit(finished, owner=held.owner))
-    return LedgerLine.model_validate_json(finished[-1].line).outcome
 
 
 def _stopped(container: Container, held: Held, why: Stop) -> str:

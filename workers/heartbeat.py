@@ -71,8 +71,12 @@ class Heartbeat:
             log.info("not retired: the state is away", extra={"event": "retire_failed"})
 
     def add(self, held: Held) -> None:
+        """Look after a job. Claimed anew, it was lost by whoever had it here before."""
         with self._lock:
+            before = self._held.get(held.job)
             self._held[held.job] = held
+        if before is not None:
+            before.tell_to_stop(Stop.LOST)
 
     def remove(self, held: Held) -> None:
         with self._lock:
@@ -88,13 +92,19 @@ class Heartbeat:
             self._beat()
 
     def _beat(self) -> None:
-        try:
-            self._state.fleet.announce(self._info)
-            self._renew_leases()
-            self._renew_reservations()
-        except StateUnavailable as error:
-            # Leases outlast a few missed beats; what lapses is sent again, nothing is lost.
-            log.warning("heartbeat missed: %s", error, extra={"event": "heartbeat_missed"})
+        for part in (self._announce, self._renew_leases, self._renew_reservations):
+            try:
+                part()
+            except StateUnavailable as error:
+                # Leases outlast a few missed beats; what lapses is sent again, nothing is lost.
+                log.warning("heartbeat missed: %s", error, extra={"event": "heartbeat_missed"})
+                return
+            except Exception:
+                # A heart that stops lets every lease lapse: one bad value must not stop it.
+                log.exception("heartbeat failed", extra={"event": "heartbeat_failed"})
+
+    def _announce(self) -> None:
+        self._state.fleet.announce(self._info)
 
     def _renew_leases(self) -> None:
         by_job = {held.job: held for held in self.held()}

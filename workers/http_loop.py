@@ -13,6 +13,9 @@ from workers.stopping import JobStopped
 
 T = TypeVar("T")
 
+#: How long a call that was cut may take to end.
+CUT_S = 1.0
+
 
 class HttpLoop:
     """An asyncio loop in a thread of its own."""
@@ -42,5 +45,16 @@ class HttpLoop:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def close(self) -> None:
+        """Cut what is still running and end the loop."""
+        self.run(_cut_others())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=5)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _cut_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if others:
+        await asyncio.wait(others, timeout=CUT_S)

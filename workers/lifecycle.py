@@ -1,8 +1,8 @@
 """Boot, serve, drain, stop.
 
 TERM stops consuming; jobs that only wait are given back at once, calls in flight get the drain
-time to finish and are then cut and given back. Whatever is left after that dies with the process
-and is sent again when its lease lapses.
+time to finish and are then cut and given back. Whatever is left a heartbeat later (the state is
+away, a thread hangs) dies with the process and is sent again when its lease lapses.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Callable
 
 from celery import signals
 
@@ -26,9 +27,9 @@ def serve(container: Container, broker_url: str, *, queue: str, concurrency: int
     container.heartbeat.start()
 
     def drain(**_: object) -> None:
-        timer = threading.Timer(container.timing.drain_s, _cut, [container])
-        timer.daemon = True
-        timer.start()
+        timing = container.timing
+        _after(timing.drain_s, lambda: _cut(container))
+        _after(timing.drain_s + timing.heartbeat_s, _leave)
         for held in container.heartbeat.held():
             if held.cancel is None:
                 held.tell_to_stop(Stop.DRAINING)
@@ -50,6 +51,18 @@ def serve(container: Container, broker_url: str, *, queue: str, concurrency: int
     os._exit(worker.exitcode or 0)
 
 
+def _after(seconds: float, action: Callable[[], None]) -> None:
+    timer = threading.Timer(seconds, action)
+    timer.daemon = True
+    timer.start()
+
+
 def _cut(container: Container) -> None:
     for held in container.heartbeat.held():
         held.tell_to_stop(Stop.DRAINING)
+
+
+def _leave() -> None:
+    log.error("jobs did not stop in time: left to their leases", extra={"event": "left"})
+    logging.shutdown()
+    os._exit(1)

@@ -123,10 +123,13 @@ def messages_for(state: RunState, step: StepState, edits: Sequence[Edit]) -> tup
 
 
 def distinct(edits: Sequence[Edit]) -> Patch:
-    """Join edits that say the same; the first one keeps its place and gains the support."""
+    """Join edits that say the same; the first one keeps its place and gains the support.
+
+    Only white space may differ: a literal text in capitals is another text.
+    """
     kept: dict[tuple[str, str, str], Edit] = {}
     for edit in edits:
-        key = (edit.op, edit.target.strip(), " ".join(edit.content.split()).casefold())
+        key = (edit.op, edit.target.strip(), " ".join(edit.content.split()))
         first = kept.get(key)
         if first is None:
             kept[key] = edit

@@ -14,7 +14,6 @@ from skillopt.domain.events import (
     Finished,
     Gated,
     Measured,
-    Measurement,
     Merged,
     Paused,
     Reflected,
@@ -25,6 +24,7 @@ from skillopt.domain.item import SplitName
 from skillopt.domain.run import RunState, StepState
 from skillopt.loop import sample
 from skillopt.loop.aggregate import aggregate
+from skillopt.loop.coverage import too_little
 from skillopt.loop.evaluate import Evaluation, evaluate
 from skillopt.loop.facts import Facts
 from skillopt.loop.gate import EPSILON, judge_candidate, score_of
@@ -33,9 +33,6 @@ from skillopt.loop.reflect import analyse, groups_of, report_of
 from skillopt.loop.schedule import edit_budget
 from skillopt.loop.select import select
 from skillopt.loop.update import update
-
-#: Tasks named in a message about missing results.
-NAMED_TASKS = 5
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,9 @@ class _Decider:
         if not evaluation.complete:
             return self._waiting(stage, evaluation)
         measurement = evaluation.measurement()
-        short = self._too_little(measurement, stage)
+        # A test decides nothing: one without any valid item is recorded as such.
+        may_be_empty = split == "test" and self.state.plan.mode == "train"
+        short = too_little(self.state, measurement, stage, may_be_empty=may_be_empty)
         return Decision((short,) if short else (Measured(measurement=measurement),))
 
     def _measure_then_finish(self, skill: str, split: SplitName) -> Decision:
@@ -104,38 +103,24 @@ class _Decider:
             return self._measure(skill, split, f"eval {split}")
         return Decision((Finished(reason="evaluated", best=skill),))
 
-    def _too_little(self, measurement: Measurement, stage: str) -> Paused | None:
-        least = self.state.plan.settings.evaluation.min_coverage
-        if measurement.n and measurement.coverage >= least:
-            return None
-        missing = [i for i, score in measurement.items.items() if score.status == "missing"]
-        named = ", ".join(missing[:NAMED_TASKS]) or "every item is invalid"
-        more = f" and {len(missing) - NAMED_TASKS} more" if len(missing) > NAMED_TASKS else ""
-        why = "; ".join(sorted(set(self.state.given_up.values()))[:2])
-        detail = (
-            f"{stage}: {len(missing)} of {len(measurement.items)} items have no score "
-            f"({named}{more}); min_coverage is {least:.0%}" + (f"; {why}" if why else "")
-        )
-        return Paused(why="coverage", detail=detail)
-
     # --- a step -----------------------------------------------------------------------------
 
     def _start_step(self) -> Decision:
         plan, number = self.state.plan, len(self.state.steps) + 1
-        budget = edit_budget(plan.settings.optimizer, number, sample.total_steps(plan))
         started = StepStarted(
             step=number,
             epoch=sample.epoch_of(plan, number),
             skill=self.state.current,
             items=tuple(item.id for item in sample.batch_of(plan, number)),
-            edit_budget=budget,
+            edit_budget=edit_budget(plan.settings.optimizer, number, sample.total_steps(plan)),
         )
-        if budget == 0:
-            reason = "the edit budget of this step is 0"
-            return Decision((started, Skipped(step=number, reason="no_edits", detail=reason)))
         return Decision((started,))
 
     def _step(self, step: StepState) -> Decision:
+        if step.started.edit_budget == 0:
+            detail = "the edit budget of this step is 0"
+            skipped = Skipped(step=step.started.step, reason="no_edits", detail=detail)
+            return Decision((skipped,))
         if step.reflected is None:
             return self._reflect(step)
         if step.merged is None:
@@ -163,11 +148,19 @@ class _Decider:
             )
             for shard in shards
         ]
-        wanted = [job for evaluation in evaluations for job in evaluation.wanted]
-        reports = []
+        attempts = tuple(a for evaluation in evaluations for a in evaluation.attempts)
+        whole = Evaluation(step.started.skill, "train", attempts)
+        if whole.complete:
+            stage = f"step {number} rollout"
+            short = too_little(self.state, whole.measurement(), stage, may_be_empty=True)
+            if short:
+                return Decision((short,))
+        wanted, reports = list(whole.wanted), []
         for index, evaluation in enumerate(evaluations):
-            if not evaluation.complete:
-                continue  # its analysts start when the shard's own members are judged
+            if not evaluation.complete or (evaluation.has_missing and not whole.complete):
+                # Its analysts start when the shard's own members are judged; with a member
+                # missing, when it is known that the run goes on without it.
+                continue
             only = plan.settings.gradient.failure_only
             for group in groups_of(index, evaluation.attempts, failure_only=only):
                 answer = analyse(self.state, self.facts, self.factory, step, group)
@@ -176,20 +169,15 @@ class _Decider:
                 if answer.wanted:
                     wanted.append(answer.wanted)
                 reports.append(report_of(group, answer, step.started.edit_budget))
-        attempts = tuple(a for evaluation in evaluations for a in evaluation.attempts)
-        whole = Evaluation(step.started.skill, "train", attempts)
         if wanted:
             done = sum(attempt.settled for attempt in attempts)
-            stage = "rollout" if done < len(attempts) else "reflect"
+            stage = "reflect" if whole.complete else "rollout"
             return Decision(
                 wanted=tuple(wanted), stage=f"step {number} / {stage}",
                 done=done, total=len(attempts),
             )  # fmt: skip
-        measurement = whole.measurement()
-        short = self._too_little(measurement, f"step {number} rollout")
-        if short:
-            return Decision((short,))
-        return Decision((Reflected(step=number, batch=measurement, groups=tuple(reports)),))
+        measured = whole.measurement()
+        return Decision((Reflected(step=number, batch=measured, groups=tuple(reports)),))
 
     def _merge(self, step: StepState) -> Decision:
         merging = aggregate(self.state, self.facts, self.factory, step)
@@ -235,7 +223,7 @@ class _Decider:
         )
         if verdict.verdict != "indecisive":
             return Decision((gated,))
-        short = self._too_little(measurement, f"step {number} gate")
+        short = too_little(self.state, measurement, f"step {number} gate")
         pause = short or Paused(why="coverage", detail=verdict.reason)
         return Decision((gated, pause))
 
@@ -247,7 +235,7 @@ class _Decider:
         score = score_of(self.state.measured[(self.state.current, "val")], settings) or 0.0
         if score >= 1.0 - EPSILON:
             return "saturated"
-        if stop.target_score is not None and score >= stop.target_score:
+        if stop.target_score is not None and score >= stop.target_score - EPSILON:
             return "target_score"
         if len(self.state.steps) >= sample.total_steps(plan):
             return "completed"

@@ -42,6 +42,11 @@ class Attempt:
     def scored(self) -> bool:
         return not self.invalid and self.judge_line is not None
 
+    @property
+    def missing(self) -> bool:
+        """Whether there is no result, nor any to wait for."""
+        return self.settled and not self.invalid and self.judge_line is None
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -59,6 +64,10 @@ class Evaluation:
     def complete(self) -> bool:
         """Every attempt has a result or was given up; nothing is left to wait for."""
         return all(attempt.settled for attempt in self.attempts)
+
+    @property
+    def has_missing(self) -> bool:
+        return any(attempt.missing for attempt in self.attempts)
 
     def measurement(self) -> Measurement:
         by_item: dict[str, list[Attempt]] = {}

@@ -1,7 +1,8 @@
 """The gate: is a candidate better than the current document on held-out items?
 
 Paired: both documents are compared on the items that have a score for both. Strict: a tie is a
-rejection. With too little coverage the gate does not know, and says so.
+rejection. With too little coverage the gate does not know, and says so. A candidate with which no
+item can be scored at all is rejected: waiting would not change that.
 """
 
 from __future__ import annotations
@@ -63,8 +64,15 @@ def judge_candidate(candidate: Measurement, current: Measurement, settings: Eval
     regressed = tuple(i for i in paired if new[i] < old[i] - EPSILON)
     coverage = min(candidate.coverage, current.coverage)
     changes = f"{len(improved)} improved, {len(regressed)} regressed"
-    if new_mean is None or old_mean is None or coverage < settings.min_coverage:
-        missing = sum(score.status == "missing" for score in candidate.items.values())
+    missing = sum(score.status == "missing" for score in candidate.items.values())
+    if new_mean is None or old_mean is None:
+        # Without anything missing no retry can bring a pair: the candidate is not better.
+        reason = "no item has a score for both documents"
+        if missing:
+            reason += f"; {missing} of {len(candidate.items)} have no result yet"
+        word: Literal["reject", "indecisive"] = "indecisive" if missing else "reject"
+        return Verdict(word, new_mean, old_mean, 0, improved, regressed, reason)
+    if coverage < settings.min_coverage:
         reason = (
             f"{missing} of {len(candidate.items)} items have no score: coverage "
             f"{coverage:.0%} is below min_coverage {settings.min_coverage:.0%}"
@@ -73,6 +81,6 @@ def judge_candidate(candidate: Measurement, current: Measurement, settings: Eval
     if new_mean > old_mean + EPSILON:
         reason = f"{settings.gate_metric} rose from {old_mean:.3f} to {new_mean:.3f} ({changes})"
         return Verdict("accept", new_mean, old_mean, len(paired), improved, regressed, reason)
-    word = "fell" if new_mean < old_mean - EPSILON else "stayed"
-    reason = f"{settings.gate_metric} {word}: {old_mean:.3f} to {new_mean:.3f} ({changes})"
+    moved = "fell" if new_mean < old_mean - EPSILON else "stayed"
+    reason = f"{settings.gate_metric} {moved}: {old_mean:.3f} to {new_mean:.3f} ({changes})"
     return Verdict("reject", new_mean, old_mean, len(paired), improved, regressed, reason)

@@ -95,9 +95,7 @@ class JobFactory:
             )
         return known
 
-    def wanted_judge(
-        self, spec: JudgeSpec, body: ReplyBody, item: Item, label: str
-    ) -> WantedJob:
+    def wanted_judge(self, spec: JudgeSpec, body: ReplyBody, item: Item, label: str) -> WantedJob:
         reply = canonical_json(body.model_dump(mode="json"))
         return WantedJob(
             spec,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -23,6 +24,8 @@ from workers.delivery import finished_job
 from workers.heartbeat import Held
 from workers.tasks.inputs import load
 from workers.tasks.judge import judge_reply
+
+log = logging.getLogger(__name__)
 
 #: Longer conversations are kept without their middle.
 TRAJECTORY_LIMIT = 256_000
@@ -81,8 +84,13 @@ def _judge_here(
     if message.judge is None or message.judge_version is None:
         return []
     spec = JudgeSpec(judge=message.judge, version=message.judge_version, reply=reply.digest)
-    encoded = load(container, [message.judge])[message.judge]
-    body = judge_reply(encoded, spec.version, reply)
+    try:
+        encoded = load(container, [message.judge])[message.judge]
+        body = judge_reply(encoded, spec.version, reply)
+    except Exception:
+        # The reply is paid for: whatever is wrong with its judge, it is kept and judged later.
+        log.exception("not judged here", extra={"event": "judge_failed", "job": held.job})
+        return []
     if body is None:
         return []
     receipt = Receipt(worker=container.name)

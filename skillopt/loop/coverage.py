@@ -1,0 +1,33 @@
+"""Is enough of a measurement there to go on with?"""
+
+from __future__ import annotations
+
+from skillopt.domain.events import Measurement, Paused
+from skillopt.domain.run import RunState
+
+#: Tasks named in a message about missing results.
+NAMED_TASKS = 5
+
+
+def too_little(
+    state: RunState, measurement: Measurement, stage: str, *, may_be_empty: bool = False
+) -> Paused | None:
+    """Give the pause that names the missing tasks, or None if the run may go on.
+
+    `may_be_empty`: nothing needs to be scored as long as nothing is missing. Where every task is
+    invalid a retry brings nothing, so a run must not wait for one unless it cannot go on at all.
+    """
+    least = state.plan.settings.evaluation.min_coverage
+    if measurement.n and measurement.coverage >= least:
+        return None
+    missing = [item for item, score in measurement.items.items() if score.status == "missing"]
+    if may_be_empty and not missing:
+        return None
+    named = ", ".join(missing[:NAMED_TASKS]) or "every item is invalid"
+    more = f" and {len(missing) - NAMED_TASKS} more" if len(missing) > NAMED_TASKS else ""
+    why = "; ".join(sorted(set(state.given_up.values()))[:2])
+    detail = (
+        f"{stage}: {len(missing)} of {len(measurement.items)} items have no score "
+        f"({named}{more}); min_coverage is {least:.0%}" + (f"; {why}" if why else "")
+    )
+    return Paused(why="coverage", detail=detail)

@@ -1,0 +1,39 @@
+"""5. The gate is strict and paired.
+
+A candidate replaces the current document only if it does better on held-out tasks. Both are
+compared on the tasks that both have a score for (*paired*), and a tie is a rejection (*strict*):
+a change that does not help is not made.
+"""
+
+from __future__ import annotations
+
+from skillopt.domain.events import ItemScore, Measurement
+from skillopt.domain.spec import Evaluation
+from skillopt.loop.gate import judge_candidate
+
+
+def measured(**scores: float | None) -> Measurement:
+    items = {
+        name: ItemScore(status="invalid")
+        if score is None
+        else ItemScore(status="scored", hard=score, soft=score)
+        for name, score in scores.items()
+    }
+    return Measurement(skill="document", split="val", items=items)
+
+
+def verdict(candidate: Measurement, current: Measurement) -> str:
+    return judge_candidate(candidate, current, Evaluation()).verdict
+
+
+def test_better_is_accepted():
+    assert verdict(measured(a=1.0, b=1.0), measured(a=1.0, b=0.0)) == "accept"
+
+
+def test_equal_is_rejected():
+    assert verdict(measured(a=0.0, b=1.0), measured(a=1.0, b=0.0)) == "reject"
+
+
+def test_a_task_that_cannot_be_scored_for_one_counts_for_neither():
+    # By their own means the candidate is ahead, 1.0 to 0.5. On the one common task it is not.
+    assert verdict(measured(a=None, b=1.0), measured(a=0.0, b=1.0)) == "reject"

@@ -1,0 +1,19 @@
+"""9. The order of results changes nothing.
+
+A hundred workers finish in whatever order they like. A decision is taken only when everything it
+depends on is there, and it looks at the results in an order of its own. So one worker and many
+give the same run, event by event.
+"""
+
+from __future__ import annotations
+
+import pytest
+from scripted_run import ScriptedRun
+
+
+@pytest.mark.parametrize("luck", range(5))
+def test_results_in_any_order_give_the_same_events(luck):
+    in_order = ScriptedRun().finish()
+    shuffled = ScriptedRun(order_seed=luck).finish()
+    assert shuffled.events == in_order.events
+    assert list(shuffled.performed) != list(in_order.performed), "the order did differ"
