@@ -21,7 +21,7 @@ DEMO_WORKERS = 1
 
 def demo(
     folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Where the demo's files and results go.")
+        Path, typer.Argument(metavar="DIR", help="Where the demo's files and results go.")
     ] = Path("skillopt-demo"),
     workers: WorkersOption = DEMO_WORKERS,
     concurrency: ConcurrencyOption = None,

@@ -14,7 +14,7 @@ _NAMED_FILES = 5
 
 def init(
     folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Where to write it; made if it is missing.")
+        Path, typer.Argument(metavar="DIR", help="Where to write it; made if it is missing.")
     ] = Path("my-skill"),
     json: JsonOption = False,
 ) -> None:

@@ -49,9 +49,8 @@ def run(
     Workers, coordinator and (without --redis) a private Redis are started and ended with the
     command. Ctrl-C leaves nothing running; whatever is killed, nothing finished is paid twice.
 
-    \b
     Exit codes: 0 finished, 2 bad input, 3 budget used up, 4 failed, 130 interrupted.
-    \b
+
     Examples:
       skillopt run my-skill/spec.yaml
       skillopt run my-skill/spec.yaml --workers 4 --set train.num_epochs=1
@@ -97,8 +96,11 @@ def run_and_report(
     from producer.summary import exit_code  # noqa: PLC0415
     from producer.view.final import final_report  # noqa: PLC0415
     from skillopt.config.catalogue import require_credentials  # noqa: PLC0415
+    from skillopt.state.urls import state_url  # noqa: PLC0415
 
     require_credentials(loaded.backends.values(), os.environ)
+    if options.redis_url is not None:
+        state_url(options.redis_url)  # refuses what is not a URL, before anything is written
     for warning in loaded.warnings:
         terminal.warn(warning)
     if new:

@@ -25,6 +25,7 @@ GroupKind = Literal["failure", "success"]
 
 #: Characters of one attempt that an analyst sees; long texts keep their head and tail.
 TASK_LIMIT = 2_000
+CONTEXT_LIMIT = 2_000
 ANSWER_LIMIT = 4_000
 CONTRACT_LIMIT = 1_000
 
@@ -165,7 +166,10 @@ def _output_contract(seen: Sequence[Seen]) -> str:
 def _attempt_text(index: int, seen: Seen) -> str:
     task = cut(seen.item.prompt.task, TASK_LIMIT)
     answer = cut(seen.reply.text, ANSWER_LIMIT) or "(empty)"
-    lines = [f"### Attempt {index + 1}", f"Task: {task}", "Answer:", fenced(answer)]
+    lines = [f"### Attempt {index + 1}", f"Task: {task}"]
+    if seen.item.prompt.context:
+        lines += ["Context:", fenced(cut(seen.item.prompt.context, CONTEXT_LIMIT))]
+    lines += ["Answer:", fenced(answer)]
     if seen.reply.tools_called:
         lines.append(f"Tools called: {', '.join(seen.reply.tools_called)}")
     failed = [c for c in seen.judgement.criteria if not c.passed]

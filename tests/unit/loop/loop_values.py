@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from scripted_run import ScriptedRun
 
@@ -12,7 +13,9 @@ from skillopt.domain.events import GroupReport, ItemScore, Measurement, Merged, 
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.results import Body, InvalidBody, JudgementBody, ReplyBody
 from skillopt.domain.run import RunState, StepState
+from skillopt.loop.decide import Decision, decide
 
+T = TypeVar("T")
 Score = float | tuple[float, float] | str
 
 
@@ -74,3 +77,11 @@ def merged(step: StepState, edits: Sequence[Edit]) -> StepState:
 
 def selected(step: StepState, edits: Sequence[Edit]) -> StepState:
     return replace(step, selected=Selected(step=step.started.step, edits=tuple(edits), how="all"))
+
+
+def look(run: ScriptedRun) -> Decision:
+    return decide(run.state, run, run.factory)
+
+
+def of_type(run: ScriptedRun, kind: type[T]) -> list[T]:
+    return [event for event in run.events if isinstance(event, kind)]

@@ -231,3 +231,18 @@ def test_system_prompts_are_the_pinned_templates():
         if isinstance(job.spec, OptimizeSpec):
             system = decode_messages(job.blobs[0])[0]
             assert system == Message(role="system", content=TEMPLATES[job.spec.stage])
+
+
+def test_analysts_see_a_task_with_its_context_cut_in_the_middle():
+    context = "START" + "x" * 5_000 + "END"
+    task = Item(
+        id="t",
+        prompt=TaskPrompt(task="Which word?", context=context),
+        judge=ExactJudge(answer="alpha", substring=True),
+    )
+    run = one_step(splits=Splits(train=(task,), val=(item("v", "alpha"),)))
+    [prompt] = asked(run, "reflect_failure")
+    shown = section_of(prompt, "Attempts")
+    assert "START" in shown
+    assert "END" in shown
+    assert context not in shown

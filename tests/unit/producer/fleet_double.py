@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
-from scripted_run import Models, finished_job, make_plan
+from scripted_run import Models, ScriptedRun, finished_job, make_plan
 
 from producer.driver import Driver
 from producer.facts import LedgerFacts
 from producer.submit import Submission, submit
-from skillopt.domain.events import Event, decode_event
-from skillopt.domain.fingerprint import sha256_hex
+from skillopt.domain.events import (
+    Event,
+    Gated,
+    GaveUp,
+    Paused,
+    Resumed,
+    RunCreated,
+    decode_event,
+)
+from skillopt.domain.fingerprint import canonical_json, sha256_hex
 from skillopt.domain.jobs import JudgeSpec, RolloutSpec, decode_spec
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.results import Body, ReplyBody
@@ -142,7 +152,7 @@ class Fleet:
             return []
         spec = JudgeSpec(judge=sha256_hex(job.judge), version=job.judge_version, reply=body.digest)
         blobs = Blobs(self.state)
-        blobs.put(body_bytes(body))
+        blobs.put(canonical_json(body.model_dump(mode="json")))
         return [finished_job(spec.id, self.models.judge(spec, blobs), payer=run, calls=0)]
 
     def _paid(self, run: str, job: WantedJob, owner: str) -> bool:
@@ -158,10 +168,20 @@ class Fleet:
         return True
 
 
-def body_bytes(body: ReplyBody) -> bytes:
-    from skillopt.domain.fingerprint import canonical_json
+@dataclass
+class Trouble:
+    """The same mishap for each message that it is meant for, so many times a job."""
 
-    return canonical_json(body.model_dump(mode="json"))
+    what: str
+    times: int
+    label: str = ""
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def __call__(self, job: WantedJob, lane: Lane) -> str | None:
+        if not job.label.startswith(self.label) or self.seen[job.id] >= self.times:
+            return None
+        self.seen[job.id] += 1
+        return self.what
 
 
 class Bench:
@@ -218,3 +238,19 @@ class Bench:
 
     def cache_hits(self, run: str) -> int:
         return LedgerFacts(run, self.state.runs.ledger(run), self.state.results).cache_hits
+
+
+def decisions(events: Sequence[Event]) -> tuple[Event, ...]:
+    """Leave out what tells of disturbances, and where the plan is stored."""
+    return tuple(
+        event
+        for event in events
+        if not isinstance(event, RunCreated | GaveUp | Paused | Resumed)
+        and not (isinstance(event, Gated) and event.verdict == "indecisive")
+    )
+
+
+@cache
+def undisturbed() -> tuple[Event, ...]:
+    """Give what the loop alone decides, without a queue."""
+    return decisions(ScriptedRun().finish().events)
