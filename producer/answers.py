@@ -11,8 +11,11 @@ from skillopt.domain.timing import Timing
 from skillopt.loop.jobs import WantedJob
 from skillopt.state.ports import WantAnswer, WantStatus
 
-#: Reasons that no later try can mend: the run pauses at once and names them.
-FATAL_CODES = frozenset({"auth", "unknown_model", "bad_request", "refused"})
+#: Reasons that no later call to the backend can mend: the run pauses at once and names them.
+FATAL_CODES = frozenset({"auth", "unknown_model", "refused"})
+
+#: Reasons that no later try of the job can mend, such as a prompt that is too long.
+JOB_CODES = frozenset({"bad_request"})
 
 
 @dataclass
@@ -29,7 +32,8 @@ class Progress:
 def is_hopeless(answer: WantAnswer, timing: Timing) -> bool:
     """Whether a job was given back for a reason, or so often, that it is not sent again."""
     given_back = answer.status is WantStatus.HELD
-    return given_back and (_is_fatal(answer) or answer.rounds >= timing.max_infra_rounds)
+    often = answer.rounds >= timing.max_infra_rounds
+    return given_back and (often or _code(answer) in FATAL_CODES | JOB_CODES)
 
 
 def absorb(
@@ -51,7 +55,7 @@ def absorb(
             progress.hits += 1
         elif answer.status is WantStatus.DEAD or is_hopeless(answer, timing):
             given_up[job.id] = f"{job.label}: {answer.reason}"
-            if answer.status is WantStatus.HELD and _is_fatal(answer):
+            if answer.status is WantStatus.HELD and _code(answer) in FATAL_CODES:
                 fatal = fatal or f"backend {backend!r}: {answer.reason}"
         elif answer.status is WantStatus.HELD:
             held.append(answer)
@@ -69,5 +73,5 @@ def absorb(
     return events
 
 
-def _is_fatal(answer: WantAnswer) -> bool:
-    return answer.reason.split(":")[0] in FATAL_CODES
+def _code(answer: WantAnswer) -> str:
+    return answer.reason.split(":")[0]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import random
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 from skillopt import __version__
 from skillopt.backends.base import ChatBackend, ChatReply
@@ -16,19 +14,15 @@ from skillopt.backends.registry import open_backend
 from skillopt.domain.backend import Backend
 from skillopt.domain.timing import Timing
 from skillopt.domain.usage import Role
-from skillopt.errors import CallTimeout, StateUnavailable
+from skillopt.errors import CallTimeout
 from skillopt.gateway.gateway import Gateway, JobCalls
 from skillopt.gateway.retry import RetryPolicy
 from skillopt.state.ports import Lane, State, WorkerInfo
-from workers.heartbeat import Heartbeat, Held
+from workers.heartbeat import Heartbeat, Held, Stop
 from workers.http_loop import HttpLoop
+from workers.inputs import Inputs
+from workers.patience import patiently
 from workers.stopping import JobStopped
-
-log = logging.getLogger(__name__)
-T = TypeVar("T")
-
-#: Pause between two tries to reach a state that is away.
-STATE_RETRY_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -39,6 +33,7 @@ class Container:
     backend: Backend
     lane: Lane
     state: State
+    inputs: Inputs
     timing: Timing
     policy: RetryPolicy
     chat: ChatBackend
@@ -50,8 +45,8 @@ class Container:
         """Give a job its way to the model."""
 
         def wait(seconds: float) -> None:
-            if held.stopped.wait(seconds) and held.stop is not None:
-                raise JobStopped(held.stop)
+            if held.stopped.wait(seconds):
+                raise JobStopped(held.stop or Stop.DRAINING)
 
         def run(coroutine: object) -> ChatReply:
             if held.stop is not None:
@@ -112,6 +107,7 @@ def build(
         backend=backend,
         lane=lane,
         state=state,
+        inputs=Inputs(state.blobs),
         timing=timing,
         policy=policy,
         chat=http.run(connect()),
@@ -119,13 +115,3 @@ def build(
         heartbeat=Heartbeat(state, info, timing.heartbeat_s),
         new_id=lambda: uuid.uuid4().hex,
     )
-
-
-def patiently(operation: Callable[[], T]) -> T:
-    """Repeat an operation until the state can be reached; leases are renewed meanwhile."""
-    while True:
-        try:
-            return operation()
-        except StateUnavailable as error:
-            log.warning("waiting for the state: %s", error, extra={"event": "state_away"})
-            time.sleep(STATE_RETRY_S)

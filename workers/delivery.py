@@ -16,8 +16,9 @@ from skillopt.domain.results import InvalidBody, JudgementBody, Receipt, ReplyBo
 from skillopt.errors import BudgetExhausted, CallError, SkillOptError, StateCorrupt, WireError
 from skillopt.state.ports import ClaimStatus, Finished
 from skillopt.wire.payloads import TryJob, decode
-from workers.container import Container, patiently
+from workers.container import Container
 from workers.heartbeat import Held, Stop
+from workers.patience import patiently
 from workers.stopping import JobStopped
 
 log = logging.getLogger(__name__)

@@ -36,6 +36,10 @@ class Held:
     #: Cancels the model call in flight.
     cancel: Callable[[], object] | None = None
 
+    def wait_no_more(self) -> None:
+        """Let a call in flight finish, but neither wait nor try again after it."""
+        self.stopped.set()
+
     def tell_to_stop(self, why: Stop) -> None:
         """Stop before the next call. A call in flight is paid already: it is cut off only if
         nobody wants it or the process must go; a lost lease still lets its result be offered.
@@ -54,17 +58,21 @@ class Heartbeat:
         self._info = info
         self._period_s = period_s
         self._held: dict[str, Held] = {}
-        self._lock = threading.Lock()
+        # Reentrant: the signal that starts a drain may interrupt the thread that holds it.
+        self._lock = threading.RLock()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="heartbeat", daemon=True)
 
     def start(self) -> None:
-        self._beat()
-        self._thread.start()
+        """Begin to beat; once is enough, however often the broker is connected anew."""
+        if self._thread.ident is None:
+            self._beat()
+            self._thread.start()
 
     def end(self) -> None:
         self._end.set()
-        self._thread.join(timeout=self._period_s)
+        if self._thread.ident is not None:
+            self._thread.join(timeout=self._period_s)
         try:
             self._state.fleet.retire(self._info)
         except StateUnavailable:

@@ -1,7 +1,7 @@
 """Boot, serve, drain, stop.
 
 TERM stops consuming; jobs that only wait are given back at once, calls in flight get the drain
-time to finish and are then cut and given back. Whatever is left a heartbeat later (the state is
+time to finish and are then cut and given back. Whatever is left some seconds later (the state is
 away, a thread hangs) dies with the process and is sent again when its lease lapses.
 """
 
@@ -20,20 +20,29 @@ from workers.heartbeat import Stop
 
 log = logging.getLogger(__name__)
 
+#: How long giving jobs back and stopping Celery may take once the drain time is over.
+LEAVE_S = 5.0
+
 
 def serve(container: Container, broker_url: str, *, queue: str, concurrency: int) -> int:
     """Run the worker until it is told to stop; gives the exit code."""
     app = create_app(container, broker_url)
-    container.heartbeat.start()
+
+    def announce(**_: object) -> None:
+        container.heartbeat.start()
 
     def drain(**_: object) -> None:
-        timing = container.timing
-        _after(timing.drain_s, lambda: _cut(container))
-        _after(timing.drain_s + timing.heartbeat_s, _leave)
+        drain_s = container.timing.drain_s
+        _after(drain_s, lambda: _cut(container))
+        _after(drain_s + LEAVE_S, _leave)
         for held in container.heartbeat.held():
             if held.cancel is None:
                 held.tell_to_stop(Stop.DRAINING)
+            else:
+                held.wait_no_more()
 
+    # Not sooner: only now does a TERM end in a drain, which takes the announcement back.
+    signals.worker_ready.connect(announce, weak=False)
     signals.worker_shutting_down.connect(drain, weak=False)
     worker = app.Worker(
         hostname=container.name,

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+import aiohttp
 import openai
 
 from skillopt.errors import (
@@ -36,14 +37,24 @@ LONGEST_RETRY_AFTER_S = 3_600.0
 
 def translate(error: openai.OpenAIError, model: str, api_key: str | None = None) -> CallError:
     """Give the class of failure that an openai error means; `api_key` is kept out of its text."""
-    if isinstance(error, openai.APITimeoutError):
-        return CallTimeout("the provider did not answer in time")
     if isinstance(error, openai.APIStatusError):
         return _by_status(error, model, api_key)
     if isinstance(error, openai.APIConnectionError):
-        cause = type(error.__cause__).__name__ if error.__cause__ else "no connection"
-        return ConnectionFailed(f"the provider cannot be reached ({cause})")
+        return _without_answer(error)
     return ServerFailed(f"the provider's answer is not usable ({type(error).__name__})")
+
+
+def _without_answer(error: openai.APIConnectionError) -> CallError:
+    """Tell a timeout from a broken connection by what the transport met.
+
+    The client calls a refused or dropped connection of the aiohttp transport a timeout too.
+    """
+    met = error.__cause__ and (error.__cause__.__cause__ or error.__cause__)
+    broken = isinstance(met, aiohttp.ClientError) and not isinstance(met, TimeoutError)
+    if isinstance(error, openai.APITimeoutError) and not broken:
+        return CallTimeout("the provider did not answer in time")
+    name = type(met).__name__ if met else "no connection"
+    return ConnectionFailed(f"the provider cannot be reached ({name})")
 
 
 def _by_status(error: openai.APIStatusError, model: str, api_key: str | None) -> CallError:

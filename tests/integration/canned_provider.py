@@ -1,4 +1,4 @@
-"""A provider that answers what a test tells it to, over real HTTP."""
+"""A provider that answers what a test tells it to, and a real client that asks it, over HTTP."""
 
 from __future__ import annotations
 
@@ -11,6 +11,15 @@ from queue import SimpleQueue
 from typing import Any
 
 from aiohttp import web
+
+from skillopt.backends.base import ChatReply
+from skillopt.backends.registry import open_backend
+from skillopt.domain.backend import Backend
+from skillopt.domain.item import Tool
+from skillopt.domain.messages import Message
+
+KEY = "sk-planted-0123456789abcdef"
+PROMPT = (Message(role="user", content="Say hello."),)
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -109,3 +118,34 @@ async def dropping_in_the_middle(request: web.Request) -> web.StreamResponse:
 def completion(message: Any, finish_reason: str = "stop", **fields: Any) -> dict[str, Any]:
     choice = {"index": 0, "message": message, "finish_reason": finish_reason}
     return {"id": "x", "object": "chat.completion", "choices": [choice], **fields}
+
+
+def backend(base_url: str, **changes: Any) -> Backend:
+    fields: dict[str, Any] = {
+        "name": "b",
+        "kind": "openai_compatible",
+        "model": "some-model",
+        "base_url": base_url,
+        "api_key_env": "PLANTED_KEY",
+        "timeout_s": 10,
+    }
+    return Backend(**{**fields, **changes})
+
+
+def ask(
+    base_url: str,
+    *,
+    key: str = KEY,
+    messages: tuple[Message, ...] = PROMPT,
+    tools: tuple[Tool, ...] = (),
+    sample: int = 0,
+    **changes: Any,
+) -> ChatReply:
+    async def call() -> ChatReply:
+        chat = open_backend(backend(base_url, **changes), {"PLANTED_KEY": key})
+        try:
+            return await chat.complete(messages, tools=tools, sample=sample)
+        finally:
+            await chat.close()
+
+    return asyncio.run(call())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -10,8 +9,9 @@ from typing import Any
 
 import pytest
 from canned_provider import (
-    Received,
+    KEY,
     answering,
+    ask,
     canned,
     completion,
     dropping,
@@ -20,11 +20,7 @@ from canned_provider import (
     hanging,
 )
 
-from skillopt.backends.base import ChatReply
-from skillopt.backends.registry import open_backend
-from skillopt.domain.backend import Backend, Params
-from skillopt.domain.item import Tool
-from skillopt.domain.messages import Message, ToolCall
+from skillopt.domain.messages import ToolCall
 from skillopt.domain.usage import Usage
 from skillopt.errors import (
     AuthFailed,
@@ -40,50 +36,9 @@ from skillopt.errors import (
 from skillopt.simulator.options import SimulatorOptions
 from skillopt.simulator.server import running
 
-KEY = "sk-planted-0123456789abcdef"
 #: A key in no known form: only who has it can keep it out of a text.
 OPAQUE_KEY = "planted/opaque+key=="
-PROMPT = (Message(role="user", content="Say hello."),)
 HELLO = completion({"role": "assistant", "content": "hello"})
-
-
-def backend(base_url: str, **changes: Any) -> Backend:
-    fields: dict[str, Any] = {
-        "name": "b",
-        "kind": "openai_compatible",
-        "model": "some-model",
-        "base_url": base_url,
-        "api_key_env": "PLANTED_KEY",
-        "timeout_s": 10,
-    }
-    return Backend(**{**fields, **changes})
-
-
-def ask(
-    base_url: str,
-    *,
-    key: str = KEY,
-    messages: tuple[Message, ...] = PROMPT,
-    tools: tuple[Tool, ...] = (),
-    sample: int = 0,
-    **changes: Any,
-) -> ChatReply:
-    async def call() -> ChatReply:
-        chat = open_backend(backend(base_url, **changes), {"PLANTED_KEY": key})
-        try:
-            return await chat.complete(messages, tools=tools, sample=sample)
-        finally:
-            await chat.close()
-
-    return asyncio.run(call())
-
-
-def sent(params: Params | None = None, **changes: Any) -> Received:
-    """Give the one request that a call makes."""
-    with answering(canned(HELLO)) as provider:
-        ask(provider.base_url, params=params or Params(), **changes)
-        [received] = provider.received
-    return received
 
 
 # --- failures -----------------------------------------------------------------------------------
@@ -161,7 +116,7 @@ def test_nobody_listens() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-        with pytest.raises(ConnectionFailed):
+        with pytest.raises(ConnectionFailed, match="ClientConnectorError"):
             ask(f"http://127.0.0.1:{port}/v1")
 
 
@@ -230,87 +185,6 @@ def test_usage_is_what_the_provider_says() -> None:
             assert ask(provider.base_url).usage == expected
     with answering(canned(HELLO)) as provider:
         assert ask(provider.base_url).usage.estimated
-
-
-# --- requests -----------------------------------------------------------------------------------
-
-
-def test_only_what_was_set_is_sent() -> None:
-    received = sent()
-    assert received.body == {
-        "model": "some-model",
-        "messages": [{"role": "user", "content": "Say hello."}],
-    }
-    assert received.headers["x-skillopt-sample"] == "0"
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        ("openai_chat", "max_completion_tokens"),
-        ("openai_compatible", "max_tokens"),
-        ("simulated", "max_tokens"),
-    ],
-)
-def test_the_limit_of_tokens_has_the_name_that_the_kind_knows(kind: str, name: str) -> None:
-    body = sent(Params(max_output_tokens=77), kind=kind).body
-    assert body[name] == 77
-    assert len({"max_tokens", "max_completion_tokens"} & set(body)) == 1
-
-
-def test_every_parameter_is_sent() -> None:
-    received = sent(
-        Params(
-            temperature=0.0,
-            reasoning_effort="low",
-            seed=100,
-            extra_body={"top_k": 5, "nested": {"a": [1]}},
-            extra_headers={"X-Team": "blue"},
-        ),
-        sample=3,
-    )
-    assert received.body["temperature"] == 0.0
-    assert received.body["reasoning_effort"] == "low"
-    assert received.body["seed"] == 103
-    assert received.body["top_k"] == 5
-    assert received.body["nested"] == {"a": [1]}
-    assert received.headers["x-team"] == "blue"
-    assert received.headers["x-skillopt-sample"] == "3"
-
-
-def test_samples_differ_in_the_header_also_without_a_seed() -> None:
-    received = sent(sample=2)
-    assert "seed" not in received.body
-    assert received.headers["x-skillopt-sample"] == "2"
-
-
-def test_a_conversation_with_tools_is_sent_in_the_form_of_the_api() -> None:
-    messages = (
-        *PROMPT,
-        Message(
-            role="assistant",
-            content="",
-            tool_calls=(ToolCall(id="c1", name="look", arguments='{"q": 1}'),),
-        ),
-        Message(role="tool", content="42", tool_call_id="c1"),
-    )
-    tools = (
-        Tool(name="look", description="Look.", parameters={"type": "object", "required": ["q"]}),
-        Tool(name="stub"),
-    )
-    body = sent(messages=messages, tools=tools).body
-    assert body["messages"][1]["tool_calls"] == [
-        {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"q": 1}'}}
-    ]
-    assert body["messages"][2] == {"role": "tool", "content": "42", "tool_call_id": "c1"}
-    assert [tool["function"] for tool in body["tools"]] == [
-        {
-            "name": "look",
-            "description": "Look.",
-            "parameters": {"type": "object", "required": ["q"]},
-        },
-        {"name": "stub", "description": "", "parameters": {"type": "object", "properties": {}}},
-    ]
 
 
 # --- the simulator ------------------------------------------------------------------------------

@@ -16,14 +16,13 @@ from skillopt.wire.payloads import TryJob
 from workers.container import Container
 from workers.delivery import Refused, finished_job
 from workers.heartbeat import Held
-from workers.tasks.inputs import load
 
 _JUDGE: TypeAdapter[Judge] = TypeAdapter(Judge)
 
 
 def run(container: Container, spec: JobSpec, message: TryJob, held: Held) -> Sequence[Finished]:
     assert isinstance(spec, JudgeSpec)
-    inputs = load(container, [spec.judge, spec.reply])
+    inputs = container.inputs.load([spec.judge, spec.reply])
     try:
         reply = ReplyBody.model_validate_json(inputs[spec.reply])
     except ValidationError as error:

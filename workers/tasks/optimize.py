@@ -14,13 +14,12 @@ from skillopt.wire.payloads import TryJob
 from workers.container import Container
 from workers.delivery import finished_job
 from workers.heartbeat import Held
-from workers.tasks.inputs import load
 from workers.tasks.rollout import receipt_of
 
 
 def run(container: Container, spec: JobSpec, message: TryJob, held: Held) -> Sequence[Finished]:
     assert isinstance(spec, OptimizeSpec)
-    messages = decode_messages(load(container, [spec.messages])[spec.messages])
+    messages = decode_messages(container.inputs.load([spec.messages])[spec.messages])
     calls = container.calls_of(held, "optimizer")
     started = time.monotonic()
     body: ReplyBody | InvalidBody

@@ -19,10 +19,10 @@ from skillopt.errors import ContentFiltered, StateCorrupt
 from skillopt.gateway.gateway import JobCalls
 from skillopt.state.ports import Finished
 from skillopt.wire.payloads import TryJob
-from workers.container import Container, patiently
+from workers.container import Container
 from workers.delivery import finished_job
 from workers.heartbeat import Held
-from workers.tasks.inputs import load
+from workers.patience import patiently
 from workers.tasks.judge import judge_reply
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ TRAJECTORY_LIMIT = 256_000
 
 def run(container: Container, spec: JobSpec, message: TryJob, held: Held) -> Sequence[Finished]:
     assert isinstance(spec, RolloutSpec)
-    inputs = load(container, [spec.skill, spec.prompt, spec.template])
+    inputs = container.inputs.load([spec.skill, spec.prompt, spec.template])
     calls = container.calls_of(held, "target")
     started = time.monotonic()
     try:
@@ -85,7 +85,7 @@ def _judge_here(
         return []
     spec = JudgeSpec(judge=message.judge, version=message.judge_version, reply=reply.digest)
     try:
-        encoded = load(container, [message.judge])[message.judge]
+        encoded = container.inputs.load([message.judge])[message.judge]
         body = judge_reply(encoded, spec.version, reply)
     except Exception:
         # The reply is paid for: whatever is wrong with its judge, it is kept and judged later.

@@ -8,7 +8,7 @@ from worker_parts import Workshop
 
 @pytest.fixture
 def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Workshop]:
-    monkeypatch.setattr("workers.container.STATE_RETRY_S", 0.001)
+    monkeypatch.setattr("workers.patience.STATE_RETRY_S", 0.001)
     workshop = Workshop()
     yield workshop
     workshop.close()

@@ -154,6 +154,14 @@ def test_a_worker_is_announced_while_it_lives(shop: Workshop) -> None:
     assert shop.state.fleet.workers() == []
 
 
+def test_a_heart_starts_once_and_may_end_before_it_started(shop: Workshop) -> None:
+    heartbeat = heart(shop)
+    heartbeat.start()
+    heartbeat.start()
+    heartbeat.end()
+    heart(shop).end()
+
+
 def test_retiring_without_the_state_is_no_error(shop: Workshop) -> None:
     heartbeat = heart(shop, fleet=Port(shop.state.fleet, retire=[StateUnavailable("away")]))
     heartbeat.start()
@@ -188,7 +196,7 @@ def test_a_drained_call_is_cancelled_and_its_job_given_back(shop: Workshop) -> N
         word = pool.submit(handle, container, "rollout", message(JOB), rollout_task.run)
         assert shop.chat.hanging.wait(10)
         [held] = container.heartbeat.held()
-        assert held.cancel is not None
+        until(lambda: held.cancel is not None, "the way to cut the call")
         held.tell_to_stop(Stop.DRAINING)
         assert word.result(timeout=10) == "draining"
     assert shop.want(JOB).status is WantStatus.SEND

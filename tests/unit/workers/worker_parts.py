@@ -29,6 +29,7 @@ from workers.container import Container
 from workers.delivery import finished_job
 from workers.heartbeat import Heartbeat, Held
 from workers.http_loop import HttpLoop
+from workers.inputs import Inputs
 
 TIMING = Timing(lease_s=30, infra_delay_s=5, max_lost_claims=2, max_quarantine_claims=1)
 BACKEND = Backend(name="sim", kind="openai_compatible", model="m", timeout_s=30)
@@ -136,6 +137,7 @@ class Workshop:
             "backend": BACKEND,
             "lane": "normal",
             "state": state,
+            "inputs": Inputs(state.blobs),
             "timing": self.timing,
             "policy": RetryPolicy(max_tries=2, base_s=0.001),
             "chat": self.chat,
