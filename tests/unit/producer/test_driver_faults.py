@@ -170,6 +170,24 @@ def test_a_refused_credential_pauses_at_once_and_names_the_backend():
     assert decisions(bench.events(plan.run_id)) == undisturbed()
 
 
+def test_a_prompt_that_is_refused_costs_one_try_and_only_its_own_task():
+    bench = Bench()
+    bench.fleet.mishap = Trouble("bad_request: too long", 99, label="baseline / val-alpha / 0")
+    state = bench.run(make_plan())
+    assert state.paused and state.paused.why == "coverage"
+    assert "val-alpha" in state.paused.detail
+    assert "too long" in state.paused.detail
+    assert max(Counter(job for job, _ in bench.fleet.messages).values()) == 1
+
+
+def test_a_run_may_go_on_without_a_prompt_that_is_refused():
+    bench = Bench()
+    bench.fleet.mishap = Trouble("bad_request: too long", 99, label="baseline / val-alpha")
+    state = bench.run(make_plan(settings={"evaluation": {"min_coverage": 0.7}}))
+    assert state.finished
+    assert state.measured[(state.plan.skill_hash, "val")].coverage == 0.75
+
+
 def test_a_job_refused_after_the_pause_does_not_pause_the_resumed_run():
     """A call in flight while the run paused fails late; meanwhile the key may be a new one."""
     bench = Bench()
