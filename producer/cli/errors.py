@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from enum import IntEnum
@@ -41,15 +42,31 @@ def report(error: BaseException, *, json: bool, debug: bool) -> ExitCode:
     """
     code, message = code_of(error), message_of(error)
     if json:
-        from producer.cli.console import print_json  # noqa: PLC0415 - start-up stays fast
-
-        print_json({"error": {"code": code, "message": message}})
-    else:
+        json = _print_object({"error": {"code": code, "message": message}})
+    if not json:
         sys.stderr.write(f"skillopt: {printable(message)}\n")
     if debug:
         sys.stderr.write("".join(traceback.format_exception(error)))
     sys.stderr.flush()
     return exit_code_of(error)
+
+
+def _print_object(value: dict[str, dict[str, str]]) -> bool:
+    """Print the one object of --json; say whether standard output took it."""
+    from producer.cli.console import print_json  # noqa: PLC0415 - start-up stays fast
+
+    try:
+        print_json(value)
+    except OSError:
+        discard_output()  # the interpreter would try once more at exit
+        return False
+    return True
+
+
+def discard_output() -> None:
+    """Lead what is left for standard output nowhere."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
 
 
 def code_of(error: BaseException) -> str:
@@ -76,6 +93,8 @@ def message_of(error: BaseException) -> str:
             return str(error)
         case OSError() if error.filename is not None:
             return f"{str(error.filename)!r}: {error.strerror or error}"
+        case OSError():
+            return f"the operating system refused: {error.strerror or error}"
         case _:
             return (
                 f"unexpected {type(error).__name__}: {error}; this is a defect, please report it "

@@ -59,10 +59,15 @@ def copy_example(source: Path, target: Path) -> list[Path]:
         named = ", ".join(repr(path) for path in taken[:_NAMED_FILES])
         more = f" and {len(taken) - _NAMED_FILES} more" if len(taken) > _NAMED_FILES else ""
         raise ConfigError(f"{named}{more} would be overwritten; name another folder or move it")
-    for original, copy in copies.items():
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        with copy.open("xb") as stream:
-            stream.write(original.read_bytes())
+    try:
+        for original, copy in copies.items():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            with copy.open("xb") as stream:
+                stream.write(original.read_bytes())
+    except OSError as error:
+        raise ConfigError(
+            f"{str(target)!r} cannot be written to ({error.strerror}); name another folder"
+        ) from error
     return list(copies.values())
 
 

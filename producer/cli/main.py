@@ -80,6 +80,7 @@ def run_command(arguments: Sequence[str]) -> int:
     from producer.cli.errors import report  # noqa: PLC0415 - only once the environment is ours
 
     debug = os.environ.get("SKILLOPT_DEBUG", "") not in ("", "0")
+    _open_missing_streams()
     _tolerate_any_encoding()
     try:
         command = typer.main.get_command(app)
@@ -89,6 +90,11 @@ def run_command(arguments: Sequence[str]) -> int:
     except typer.Exit as ending:
         return ending.exit_code
     except BrokenPipeError:
+        return _reader_left()
+    except SystemExit as ending:
+        # Rich ends the process by itself when whoever reads the output has gone.
+        if not isinstance(ending.__context__, BrokenPipeError):
+            raise
         return _reader_left()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - last chance for a message
         return report(error, json=json, debug=debug)
@@ -110,6 +116,20 @@ def _refuse(problem: str, *, json: bool) -> int:
     return 2
 
 
+def _open_missing_streams() -> None:
+    """Give a process that was started without standard streams (`>&-`) ones that lead nowhere.
+
+    Otherwise the next file to be opened would take their number, and their output.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
 def _tolerate_any_encoding() -> None:
     """Let a terminal that lacks a character show a question mark instead of failing."""
     for stream in (sys.stdout, sys.stderr):
@@ -119,6 +139,7 @@ def _tolerate_any_encoding() -> None:
 
 def _reader_left() -> int:
     """End quietly when whoever read our output (`| head`) has gone."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())  # the interpreter flushes it once more at exit
+    from producer.cli.errors import discard_output  # noqa: PLC0415
+
+    discard_output()  # the interpreter flushes it once more at exit
     return 141

@@ -93,7 +93,11 @@ QuietOption = Annotated[
 ]
 NewOption = Annotated[
     bool,
-    typer.Option("--new", help="Start a new run even if the same one exists or is finished."),
+    typer.Option(
+        "--new",
+        help="Start a new run even if the same one exists or is finished. Results are still "
+        "reused; --cache refresh makes new ones.",
+    ),
 ]
 
 DEFAULT_STORE_NAME = ".skillopt"

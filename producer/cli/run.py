@@ -107,10 +107,12 @@ def run_and_report(
         loaded = replica_of(loaded, options.store)
     ended = finished_before(loaded, options.store) or _watch(loaded, options, terminal)
     state = ended.state
-    terminal.show(
-        *final_report(ended.summary, initial=state.plan.skill, best=state.texts[state.best])
-    )
-    terminal.emit(ended.summary.model_dump(mode="json"))
+    # The folder of a run that was finished before may have been moved since.
+    run_dir = (options.store / "runs" / loaded.plan.run_id).resolve()
+    here = {"run_dir": str(run_dir), "skill": str(loaded.skill_path)}
+    summary = ended.summary.model_copy(update=here)
+    terminal.show(*final_report(summary, initial=state.plan.skill, best=state.texts[state.best]))
+    terminal.emit(summary.model_dump(mode="json"))
     code = exit_code(state)
     if code:
         raise typer.Exit(code)
@@ -126,7 +128,8 @@ def _watch(loaded: LoadedSpec, options: SessionOptions, terminal: Terminal):  # 
     def note(text: str) -> None:
         terminal.err.print(safe(text, "cyan"), soft_wrap=True)
 
-    other = latest_other(options.store, loaded)
+    # Every measurement is another one; only of a training does a person expect that it continues.
+    other = latest_other(options.store, loaded) if loaded.plan.mode == "train" else None
     if other is not None and not (options.store / "runs" / loaded.plan.run_id).exists():
         note(f"a new run: it differs from {other.path.name} in")
         for change in describe_changes(other.read_plan(), loaded.plan):

@@ -34,7 +34,7 @@ def call_page(record: CallRecord, *, priced: bool = True) -> list[RenderableType
         parts.append(safe(f"problem: {record.problem}", "yellow"))
     parts.append(Text())
     if record.messages is None:
-        parts.append(Text("the messages are no longer stored", style="dim"))
+        parts.append(Text("no messages are stored", style="dim"))
     else:
         parts += _messages(_before_reply(record.messages, record.reply))
     parts += _reply(record)

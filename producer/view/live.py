@@ -119,7 +119,7 @@ def render(snapshot: Snapshot, total_steps: int, console: Console) -> Renderable
     state = snapshot.state
     options = console.options
     parts: list[RenderableType] = [_progress(snapshot), _work(snapshot)]
-    if snapshot.view.waiting:
+    if snapshot.view.waiting and state.status == "running":
         parts.append(safe(waiting_words(snapshot.view.waiting), "yellow"))
     if state.plan.mode == "train":
         metric = state.plan.settings.evaluation.gate_metric
@@ -171,9 +171,11 @@ def _work(snapshot: Snapshot) -> Text:
 def _work_words(snapshot: Snapshot) -> str:
     spend = snapshot.spend
     tokens = spend.input_tokens + spend.output_tokens
+    # What the coordinator said last is not news any more once the run has ended.
+    running = snapshot.state.status == "running"
     return ", ".join(
         [
-            f"{snapshot.view.in_flight} in flight",
+            *([f"{snapshot.view.in_flight} in flight"] if running else []),
             numbers.plural(sum(spend.calls.values()), "call"),
             numbers.plural(snapshot.view.cache_hits, "cache hit"),
             numbers.plural(tokens, "token"),

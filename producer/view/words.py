@@ -106,22 +106,25 @@ def event_words(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm 
         case Resumed():
             return f"resumed, budget: {budget_words(event.budget)}"
         case Finished():
-            return f"finished: {_ENDS[event.reason]}; best document {short(event.best)}"
+            document = "document" if event.reason == "evaluated" else "best document"
+            return f"finished: {_ENDS[event.reason]}; {document} {short(event.best)}"
 
 
 def measurement_words(measurement: Measurement) -> str:
     """Say what a document scored, on how many tasks, and what is missing."""
-    invalid = sum(score.status == "invalid" for score in measurement.items.values())
-    missing = sum(score.status == "missing" for score in measurement.items.values())
-    holes = "".join(
-        f", {number} {word}" for number, word in ((invalid, "invalid"), (missing, "missing"))
-        if number
-    )  # fmt: skip
     return (
         f"document {short(measurement.skill)} on {measurement.split}: "
         f"hard {numbers.score(measurement.hard)}, soft {numbers.score(measurement.soft)} "
-        f"(n={measurement.n}{holes})"
+        f"({_counts(measurement)})"
     )
+
+
+def _counts(measurement: Measurement) -> str:
+    """Say how many tasks were scored, and how many were not and why."""
+    invalid = sum(score.status == "invalid" for score in measurement.items.values())
+    missing = sum(score.status == "missing" for score in measurement.items.values())
+    holes = ((invalid, "invalid"), (missing, "missing"))
+    return f"n={measurement.n}" + "".join(f", {count} {word}" for count, word in holes if count)
 
 
 def skip_words(event: Skipped) -> str:
@@ -158,7 +161,9 @@ def status_words(state: RunState) -> str:
     """Say in what state a run is, and why."""
     reason = one_line(reason_of(state), 500)
     if state.status == "running":
-        return "running" if state.measured else "running: nothing measured yet"
+        # A log does not tell whether somebody still writes it.
+        begun = "" if state.measured else ", nothing measured yet"
+        return f"not finished{begun}: it is running, or the same command continues it"
     return f"{state.status}: {reason}" if reason else state.status
 
 
@@ -194,7 +199,8 @@ def _reflected(event: Reflected) -> str:
     dropped = sum(group.status == "dropped" for group in event.groups)
     lost = f", {numbers.plural(dropped, 'reply', 'replies')} unusable" if dropped else ""
     return (
-        f"step {event.step}: train hard {numbers.score(event.batch.hard)} (n={event.batch.n}), "
+        f"step {event.step}: train hard {numbers.score(event.batch.hard)} "
+        f"({_counts(event.batch)}), "
         f"{numbers.plural(len(event.groups), 'analysis', 'analyses')} "
         f"proposed {numbers.plural(proposed, 'edit')}{lost}"
     )

@@ -44,6 +44,13 @@ class Catalogue:
     def names(self) -> list[str]:
         return sorted({name for source in self.sources for name in source.data[_SECTION]})
 
+    def origin(self, name: str) -> Origin | None:
+        """Where a backend is defined; None if nowhere."""
+        for source in self.sources:
+            if name in source.data[_SECTION]:
+                return source.origin((_SECTION, name))
+        return None
+
     def resolve(self, name: str, *, where: Origin | None = None, key: str = "") -> Backend:
         """Give the backend of a name; `where` and `key` say who asked for it.
 
@@ -127,16 +134,25 @@ def _read_source(path: Path, named_by: str) -> Document:
 
 
 def require_credentials(backends: Iterable[Backend], environ: Mapping[str, str]) -> None:
-    """Raise ConfigError unless every backend's key variable is set."""
+    """Raise ConfigError unless every backend's key variable holds what can be sent as a key."""
     problems = Problems()
     for backend in backends:
         variable = backend.api_key_env
-        if variable and not environ.get(variable):
-            problems.add(
-                None,
-                f"backend {backend.name!r} needs a key: the environment variable {variable!r} is "
-                f"not set; `export {variable}=…`",
-            )
+        key = environ.get(variable, "") if variable else None
+        if key is None:
+            continue
+        if not key.strip():
+            fault = "is not set" if not key else "is blank"
+        elif not (key.isascii() and key.isprintable()) or " " in key:
+            # The key itself is never shown.
+            fault = "holds a space, a line end or another character that no key has"
+        else:
+            continue
+        problems.add(
+            None,
+            f"backend {backend.name!r} needs a key: the environment variable {variable!r} "
+            f"{fault}; `export {variable}=…`",
+        )
     problems.raise_any(ConfigError)
 
 

@@ -22,7 +22,6 @@ def describe_changes(old: RunPlan, new: RunPlan) -> list[str]:
             ("mode", old.mode, new.mode),
             ("split", old.eval_split, new.eval_split),
             ("env", old.env, new.env),
-            ("replica", old.replica, new.replica),
         )
         if before != after
     ]
@@ -42,6 +41,8 @@ def describe_changes(old: RunPlan, new: RunPlan) -> list[str]:
         if old.judge_versions.get(kind) != new.judge_versions.get(kind)
     ]
     changes += _backends(old, new)
+    if not changes and old.replica != new.replica:
+        changes.append("nothing: it is a further run of the same (--new)")
     return changes
 
 

@@ -38,6 +38,11 @@ _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SECRET_HEADERS = frozenset(
     {"authorization", "proxy-authorization", "api-key", "x-api-key", "cookie"}
 )
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+#: Parts of a request that are not the catalogue's to set: replies would not be understood.
+_OUR_BODY_KEYS = frozenset({"messages", "model", "n", "stream", "tools"})
+#: Options of a simulator that the run itself chooses.
+_OUR_SIMULATOR_OPTIONS = ("host", "port")
 _FREE = Price(input=0, output=0)
 
 
@@ -48,7 +53,7 @@ class _Entry(BaseModel):
     revision: str | None = Field(default=None, min_length=1)
     params: Params = Params()
     limits: Limits = Limits()
-    timeout_s: float = Field(default=120.0, gt=0)
+    timeout_s: float = Field(default=120.0, gt=0, le=86_400)
     #: Read by hand: a number, a word or a mapping.
     price: object = None
 
@@ -125,16 +130,15 @@ class EntryReader:
                 return known
         if kind is None:
             self._fault(("kind",), f"is missing; give one of {', '.join(sorted(KINDS))}")
-        elif kind in LATER_KINDS:
+        elif isinstance(kind, str) and kind in LATER_KINDS:
             self._fault(
                 ("kind",),
-                f"kind {kind!r} is not part of this version; known kinds: "
-                f"{', '.join(sorted(KINDS))}",
+                f"{kind!r} is not part of this version; known kinds: {', '.join(sorted(KINDS))}",
             )
         else:
             self._fault(
                 ("kind",),
-                f"kind {kind!r} is not known; {did_you_mean(str(kind), KINDS, 'kinds')}",
+                f"{kind!r} is not known; {did_you_mean(str(kind), KINDS, 'kinds')}",
             )
         return None
 
@@ -147,6 +151,9 @@ class EntryReader:
         self._check_key_variable(key_variable)
         self._check_url(base_url, key_variable)
         self._check_headers(entry.params)
+        self._check_body(entry.params)
+        if isinstance(entry, SimulatedEntry):
+            self._check_simulator(entry)
         price, subscription = self._price(entry)
         revision = entry.revision
         if revision is None:
@@ -206,11 +213,41 @@ class EntryReader:
             )
 
     def _check_headers(self, params: Params) -> None:
-        for header in params.extra_headers:
+        for header, value in params.extra_headers.items():
             if header.lower() in _SECRET_HEADERS:
                 self._fault(
                     ("params", "extra_headers", header),
                     "would store a secret; remove it and name the key's variable as api_key_env",
+                )
+            elif not _HEADER_NAME.match(header):
+                self._fault(
+                    ("params", "extra_headers", header),
+                    f"{header!r} is not the name of a header; give letters, digits and '-'",
+                )
+            elif not (value.isascii() and value.isprintable()):
+                self._fault(
+                    ("params", "extra_headers", header),
+                    f"{value!r} cannot be sent in a header; give printable ASCII characters",
+                )
+
+    def _check_body(self, params: Params) -> None:
+        for key in sorted(_OUR_BODY_KEYS & params.extra_body.keys()):
+            self._fault(
+                ("params", "extra_body", key), "is set by skillopt for each call; remove it"
+            )
+
+    def _check_simulator(self, entry: SimulatedEntry) -> None:
+        if entry.simulator and entry.base_url is not None:
+            self._fault(
+                ("simulator",),
+                "would change nothing beside base_url; give these options to that simulator",
+            )
+        for name, value in entry.simulator.items():
+            if name in _OUR_SIMULATOR_OPTIONS:
+                self._fault(("simulator", name), "is chosen by skillopt for each run; remove it")
+            elif type(value) not in (str, int, float):
+                self._fault(
+                    ("simulator", name), f"{value!r} is neither a number nor a text; give one"
                 )
 
     def _price(self, entry: _Known) -> tuple[Price | None, bool]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from skillopt.config.json_source import decode
 from skillopt.config.judge_input import read_judge
 from skillopt.config.origins import Origin, Problems
 from skillopt.config.records import Record
@@ -52,6 +52,8 @@ class ItemReader:
     def read(self, record: Record) -> PlacedItem | None:
         before = len(self._problems)
         values = self._named(record)
+        if record.is_row and len(self._problems) > before:
+            return None  # what a cell that cannot be read would have said is not missing
         item_id = self._id(record, values)
         label = f"task {item_id!r}: " if item_id else ""
 
@@ -108,12 +110,10 @@ class ItemReader:
             is_list = name in ("answers", "tags") and cell.lstrip().startswith("[")
             if name in _JSON_CELLS or is_list:
                 try:
-                    read[name] = json.loads(cell)
+                    read[name] = decode(cell)
                 except ValueError as error:
-                    self._problems.add(
-                        record.where, f"the cell {name!r} is not valid JSON: {error}; repair it"
-                    )
-                    read[name] = None
+                    self._problems.add(record.where, _cell_fault(name, error))
+                    del read[name]
             elif name == "tags":
                 read[name] = [tag.strip() for tag in cell.split(",") if tag.strip()]
         return read
@@ -138,7 +138,9 @@ class ItemReader:
 
     def _judge(self, values: Mapping[str, Any], fault: Fault) -> Judge | None:
         answers = values.get("answers")
-        written = values.get("judge", self._default_judge)
+        written = values.get("judge")
+        if written is None:
+            written = self._default_judge
         if written is None and answers is not None:
             written = {"kind": "exact"}
         if written is None:
@@ -159,12 +161,19 @@ def _prompt(
         if value is not None and not isinstance(value, str):
             fault(f"{name}: {value!r} is not a text; put it in quotes")
         texts[name] = value if isinstance(value, str) else ""
-    if not texts["task"].strip() and not isinstance(values.get("task"), list | dict | int):
+    if not texts["task"].strip() and isinstance(values.get("task"), str | None):
         column = columns.get("task")
         names = f"no column {column!r}" if column else "no 'task' (or 'intent')"
         fault(f"has {names}; say what is to be done")
     tools = read_tools(values.get("tools"), fault)
     return TaskPrompt(**texts, tools=tools) if texts["task"].strip() else None
+
+
+def _cell_fault(name: str, error: ValueError) -> str:
+    fix = "repair it"
+    if name in ("answers", "tags"):
+        fix = 'a cell that begins with [ is a JSON list, like ["…"]'
+    return f"the cell {name!r} is not valid JSON: {error}; {fix}"
 
 
 def _texts(value: object, name: str, fault: Fault) -> tuple[str, ...]:

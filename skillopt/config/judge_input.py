@@ -38,7 +38,7 @@ def _wrong_kind(kind: object) -> str:
     known = ", ".join(KINDS)
     if kind is None:
         return f"judge.kind is missing; known kinds: {known}"
-    if kind in _LATER_KINDS:
+    if isinstance(kind, str) and kind in _LATER_KINDS:
         return f"judge kind {kind!r} is not part of this version; known kinds: {known}"
     return f"judge kind {kind!r} is not known; known kinds: {known}"
 

@@ -77,6 +77,17 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
         data: Any = parse_value(text, Origin(f"--set {name.strip()}"))
         for key in reversed(keys):
             data = {key: data}
-        top = Document(document.file, data, {keys: COMMAND_LINE})
+        # What the option itself brings into being is its own fault, from the first new key on.
+        new = [keys[:n] for n in range(1, len(keys)) if _is_new(document, keys[:n])]
+        origins: dict[KeyPath, Origin] = dict.fromkeys([*new, keys], COMMAND_LINE)
+        top = Document(document.file, data, origins)
         document = merge(document, top)
     return document
+
+
+def _is_new(document: Document, path: tuple[str, ...]) -> bool:
+    """Whether a section is not there yet, or something else stands in its place."""
+    value: Any = document.data
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return not isinstance(value, dict)

@@ -8,11 +8,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from skillopt.config.catalogue import open_catalogue, require_prices
+from skillopt.config.catalogue import Catalogue, open_catalogue, require_prices
 from skillopt.config.entries import PUBLISHED_REVISION
 from skillopt.config.judge_input import read_judge
 from skillopt.config.layers import apply_overrides, load_layers
-from skillopt.config.origins import KeyPath, Origin, Problems, dotted
+from skillopt.config.origins import (
+    MAX_PROBLEMS_SHOWN,
+    KeyPath,
+    Origin,
+    Problems,
+    dotted,
+    unusable_path,
+)
 from skillopt.config.schema import NAME_PATTERN, ParsedSpec, parse_spec
 from skillopt.config.skill_file import find_skill, read_skill
 from skillopt.config.spellings import split_named, unknown_split
@@ -30,8 +37,6 @@ PublishRevision = Callable[[Backend], str]
 _CACHE_MODES = ("on", "refresh", "off")
 _ATTEMPT_TEMPLATE = "attempt"
 _MAX_NAME_CHARS = 64
-#: One faulty habit can spoil a whole task file; more lines than this help nobody.
-_MAX_PROBLEMS_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,12 @@ def load_plan(
     parsed = _parse(spec_path, overrides, cache)
     spec = parsed.spec
     needed: tuple[SplitName, ...] = SPLITS if spec.evaluation.eval_test else ("train", "val")
-    parts = _Parts(parsed, environ, backends_file)
+    parts = _Parts(parsed, environ, backends_file, publish_revision)
     roles: dict[Role, str] = {
         "target": spec.model.target,
         "optimizer": spec.model.optimizer or spec.model.target,
     }
     skill_path, skill, tasks, backends = parts.read(None, needed, limit, roles)
-    backends = _publish(backends, publish_revision)
     plan = RunPlan(
         name=_run_name(parsed, spec_path),
         env=spec.env,
@@ -110,9 +114,8 @@ def load_eval_plan(  # noqa: PLR0913 - every option a command hands down
     parsed = _parse(spec_path, overrides, cache)
     spec = parsed.spec
     roles: dict[Role, str] = {"target": spec.model.target}
-    parts = _Parts(parsed, environ, backends_file)
+    parts = _Parts(parsed, environ, backends_file, publish_revision)
     found, skill, tasks, backends = parts.read(skill_path, (measured,), limit, roles)
-    backends = _publish(backends, publish_revision)
     splits = Splits(**{measured: tasks.splits.of(measured)})
     plan = RunPlan(
         name=f"{_run_name(parsed, spec_path)[: _MAX_NAME_CHARS - 5]}-eval",
@@ -135,7 +138,11 @@ def _parse(spec_path: Path, overrides: Sequence[str], cache: str | None) -> Pars
         if cache not in _CACHE_MODES:
             raise ConfigError(f"--cache: {cache!r} is not one of {', '.join(_CACHE_MODES)}")
         overrides = (*overrides, f"cache={cache}")
-    return parse_spec(apply_overrides(load_layers(spec_path), overrides))
+    try:
+        document = load_layers(spec_path)
+    except OSError as error:
+        raise ConfigError(unusable_path(error)) from error
+    return parse_spec(apply_overrides(document, overrides))
 
 
 @dataclass(frozen=True)
@@ -145,6 +152,7 @@ class _Parts:
     parsed: ParsedSpec
     environ: Mapping[str, str]
     backends_file: Path | None
+    publish_revision: PublishRevision
 
     def read(
         self,
@@ -158,7 +166,7 @@ class _Parts:
         backends = problems.attempt(lambda: self._backends(roles))
         problems.attempt(self._check_default_judge)
         tasks = problems.attempt(lambda: load_tasks(self._task_source(needed, limit)))
-        problems.raise_any(ConfigError, at_most=_MAX_PROBLEMS_SHOWN)
+        problems.raise_any(ConfigError, at_most=MAX_PROBLEMS_SHOWN)
         assert skill is not None
         assert backends is not None
         assert tasks is not None
@@ -205,10 +213,22 @@ class _Parts:
             where, key = self._where("model", role), f"model.{role}"
             backend = problems.attempt(partial(catalogue.resolve, name, where=where, key=key))
             if backend is not None and role in roles:
-                backends[name] = backend
+                published = problems.attempt(partial(self._published, backend, catalogue))
+                backends[name] = published or backend
         problems.raise_any(ConfigError)
         require_prices(backends.values(), max_usd=spec.budget.max_usd)
         return backends
+
+    def _published(self, backend: Backend, catalogue: Catalogue) -> Backend:
+        """Ask a simulated backend what it is; an answer that fails is located in the catalogue."""
+        if backend.kind != "simulated" or backend.revision != PUBLISHED_REVISION:
+            return backend
+        try:
+            revision = self.publish_revision(backend)
+        except ConfigError as error:
+            where = catalogue.origin(backend.name)
+            raise ConfigError(f"{where}: backends.{backend.name}: {error}") from error
+        return backend.model_copy(update={"revision": revision})
 
     def _task_source(self, needed: tuple[SplitName, ...], limit: int | None) -> TaskSource:
         spec = self.parsed.spec
@@ -238,15 +258,6 @@ def _run_name(parsed: ParsedSpec, spec_path: Path) -> str:
             f"{spec_path}: no name follows from {source!r}; add `name:` with letters and digits"
         )
     return name
-
-
-def _publish(backends: Mapping[str, Backend], ask: PublishRevision) -> dict[str, Backend]:
-    return {
-        name: backend.model_copy(update={"revision": ask(backend)})
-        if backend.kind == "simulated" and backend.revision == PUBLISHED_REVISION
-        else backend
-        for name, backend in backends.items()
-    }
 
 
 def _uses(roles: Mapping[Role, str], backends: Mapping[str, Backend]) -> dict[Role, BackendUse]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from skillopt.errors import InputError
+from skillopt.errors import ConfigError, InputError
 
 #: The keys and list positions that lead to a value: ``("train", "batch_size")``.
 KeyPath = tuple[str | int, ...]
@@ -28,11 +28,34 @@ class Origin:
 
     def path(self, written: str) -> Path:
         """Read a path as it was meant where it was written."""
-        path = Path(written).expanduser()
+        path = Path(written)
+        try:
+            path = path.expanduser()
+        except RuntimeError:
+            raise ConfigError(
+                f"{self}: {written!r} begins with a home folder that is not known; write it out"
+            ) from None
         return path if self.folder is None else self.folder / path
 
 
 COMMAND_LINE = Origin("--set")
+#: One faulty habit can spoil a whole file; more lines than this help nobody.
+MAX_PROBLEMS_SHOWN = 40
+
+#: A value that spoils a file may be megabytes long; its message need not be.
+_LONGEST_HEAD, _LONGEST_TAIL = 700, 300
+
+
+def shortened(text: str) -> str:
+    """Leave the middle of a very long text out: where it is and what to do stay readable."""
+    if len(text) <= _LONGEST_HEAD + _LONGEST_TAIL:
+        return text
+    return f"{text[:_LONGEST_HEAD]} … {text[-_LONGEST_TAIL:]}"
+
+
+def unusable_path(error: OSError) -> str:
+    """Say which path cannot even be looked at: too long, or in a folder that is closed to us."""
+    return f"{str(error.filename)!r} cannot be used: {error.strerror}; name another path"
 
 
 def dotted(path: KeyPath) -> str:
@@ -57,7 +80,7 @@ class Problems:
         return len(self._lines)
 
     def add(self, where: Origin | None, text: str) -> None:
-        self._lines.setdefault(text if where is None else f"{where}: {text}")
+        self._lines.setdefault(shortened(text if where is None else f"{where}: {text}"))
 
     def attempt(self, step: Callable[[], Result]) -> Result | None:
         """Do a step; what is wrong with its input joins the other problems."""
@@ -67,6 +90,9 @@ class Problems:
             for line in str(error).splitlines():
                 self.add(None, line)
             self._first_kind = self._first_kind or type(error)
+            return None
+        except OSError as error:
+            self.add(None, unusable_path(error))
             return None
 
     def raise_any(self, kind: type[InputError], *, at_most: int | None = None) -> None:

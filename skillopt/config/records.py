@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from skillopt.config.json_source import decode, decode_at
 from skillopt.config.origins import Origin, Problems
 from skillopt.config.text_file import read_text
 from skillopt.errors import TaskError
@@ -47,17 +48,33 @@ def read_records(path: Path) -> list[Record]:
 
 def _read_jsonl(text: str, file: str, problems: Problems) -> list[Record]:
     records: list[Record] = []
+    if _is_one_list(text):
+        problems.add(
+            Origin(file, 1),
+            "holds one JSON list; name the file .json, or write one record per line",
+        )
+        return records
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         where = Origin(file, number)
         try:
-            value = _DECODER.decode(line)
+            value = decode(line)
         except ValueError as error:
             problems.add(where, f"{_json_fault(error)}; write one JSON object per line")
             continue
         _add_record(records, where, value, problems)
     return records
+
+
+def _is_one_list(text: str) -> bool:
+    if text.lstrip()[:1] != "[":
+        return False
+    try:
+        decode(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_json(text: str, file: str, problems: Problems) -> list[Record]:
@@ -66,20 +83,23 @@ def _read_json(text: str, file: str, problems: Problems) -> list[Record]:
     place = _skip(text, 0)
     if text[place] != "[":
         problems.add(
-            Origin(file, _line(text, place)),
+            Origin(file, text.count("\n", 0, place) + 1),
             "is not a list of task records; write [ … ] around them, or one record per line "
             "into a .jsonl file",
         )
         return records
-    place = _skip(text, place + 1)
+    place, counted, line = _skip(text, place + 1), 0, 1
     try:
         while not text.startswith("]", place):
-            where = Origin(file, _line(text, place))
-            value, place = _DECODER.raw_decode(text, place)
+            line, counted = line + text.count("\n", counted, place), place
+            where = Origin(file, line)
+            value, place = decode_at(text, place)
             _add_record(records, where, value, problems)
             place = _skip(text, place)
             if text.startswith(",", place):
-                place = _skip(text, place + 1)
+                comma, place = place, _skip(text, place + 1)
+                if text.startswith("]", place):
+                    raise json.JSONDecodeError("a record is missing after ','", text, comma)
             elif not text.startswith("]", place):
                 raise json.JSONDecodeError("expected ',' or ']' here", text, place)
         if _skip(text, place + 1) < len(text):
@@ -96,12 +116,19 @@ def _read_csv(text: str, file: str, problems: Problems) -> list[Record]:
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     start = 1
     try:
-        header = [name.strip() for name in next(rows)]
+        header = [name.strip() for name in next((row for row in rows if any(row)), [])]
+        if not header:
+            return records
+        top = Origin(file, rows.line_num)
+        separator = next((mark for mark in ";\t|" if mark in header[0]), None)
+        if len(header) == 1 and separator:
+            problems.add(
+                top, f"the columns are separated by {separator!r}; separate them by commas"
+            )
+            return records
         for name in header:
             if not name or header.count(name) > 1:
-                problems.add(
-                    Origin(file, 1), f"the column name {name!r} is empty or given twice; rename it"
-                )
+                problems.add(top, f"the column name {name!r} is empty or given twice; rename it")
         start = rows.line_num + 1
         for row in rows:
             where, start = Origin(file, start), rows.line_num + 1
@@ -150,27 +177,7 @@ def _json_fault(error: ValueError) -> str:
     return f"not valid JSON: {error}"
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} is given twice")
-    return result
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object)
-
-
 def _skip(text: str, place: int) -> int:
     while place < len(text) and text[place] in _SPACE:
         place += 1
     return place
-
-
-def _line(text: str, place: int) -> int:
-    return text.count("\n", 0, place) + 1

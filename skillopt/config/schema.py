@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from skillopt.config.origins import KeyPath, Problems, dotted
+from skillopt.config.origins import MAX_PROBLEMS_SHOWN, KeyPath, Problems, dotted
 from skillopt.config.spellings import FOREIGN_KEYS
 from skillopt.config.translate import report, unknown_key
 from skillopt.config.yaml_source import Document
@@ -107,7 +107,7 @@ def parse_spec(document: Document) -> ParsedSpec:
         spec = SpecFile.model_validate(data, strict=True)
     except ValidationError as error:
         report(error, SpecFile, document=document, problems=problems, hints=_HINTS)
-    problems.raise_any(ConfigError)
+    problems.raise_any(ConfigError, at_most=MAX_PROBLEMS_SHOWN)
     assert spec is not None
     return ParsedSpec(spec, document, tuple(warnings))
 

@@ -62,8 +62,12 @@ def divide(items: Sequence[PlacedItem], weights: Sequence[int], seed: int) -> Pl
     return placed
 
 
-def report_overlaps(placed: Placed, problems: Problems) -> None:
-    """Add a problem for each id used twice, and each content that is in two splits."""
+def report_overlaps(placed: Placed, problems: Problems) -> list[str]:
+    """Add a problem for each id used twice, and each content that is in two splits.
+
+    Gives a warning for each content that is twice in one split: it would count twice.
+    """
+    warnings = []
     by_id: dict[str, PlacedItem] = {}
     by_content: dict[str, tuple[SplitName, PlacedItem]] = {}
     for split in SPLITS:
@@ -83,3 +87,9 @@ def report_overlaps(placed: Placed, problems: Problems) -> None:
                     f"task {item.id!r} of {split} has the same content as task {other.item.id!r} "
                     f"of {other_split} ({other.where}); remove one, the splits must be disjoint",
                 )
+            elif other is not entry:
+                warnings.append(
+                    f"{entry.where}: task {item.id!r} of {split} has the same content as task "
+                    f"{other.item.id!r} ({other.where}); it counts twice"
+                )
+    return warnings

@@ -18,6 +18,7 @@ from skillopt.errors import ConfigError, TaskError
 
 BENCHMARK_FILE = "benchmark.jsonl"
 HELD_OUT_FILE = "held-out.jsonl"
+_SHOWN_REPEATS = 5
 _TWO_PARTS = "2:1"
 _THREE_PARTS = "2:1:1"
 _EXPECTED = (
@@ -57,6 +58,8 @@ class _Layout:
     ratio_parts: int
     #: How to fill an empty split.
     fix: str
+    #: How to fill test, if that goes another way.
+    test_fix: str | None = None
 
 
 def load_tasks(source: TaskSource) -> LoadedTasks:
@@ -71,7 +74,10 @@ def load_tasks(source: TaskSource) -> LoadedTasks:
     problems.raise_any(TaskError)
     warnings = [f"{where}: the field {name!r} is not used" for name, where in reader.unused.items()]
     placed = _place(source, layout, given, problems, warnings)
-    report_overlaps(placed, problems)
+    repeated = report_overlaps(placed, problems)
+    warnings += repeated[:_SHOWN_REPEATS]
+    if len(repeated) > _SHOWN_REPEATS:
+        warnings.append(f"{source.path}: {len(repeated)} tasks have the same content as another")
     problems.raise_any(TaskError)
     _refuse_empty(source, layout, placed)
     kept = {split: tuple(entry.item for entry in placed[split][: source.limit]) for split in SPLITS}
@@ -133,7 +139,8 @@ def _ordered(placed: Placed, split: SplitName, seed: int) -> list[PlacedItem]:
 def _weights(source: TaskSource, layout: _Layout) -> tuple[int, ...]:
     default = _TWO_PARTS if layout.ratio_parts == 2 else _THREE_PARTS
     try:
-        return parse_ratio(source.ratio or default, layout.ratio_parts)
+        written = default if source.ratio is None else source.ratio
+        return parse_ratio(written, layout.ratio_parts)
     except ConfigError as error:
         raise ConfigError(f"{source.where_ratio or source.where}: {error}") from None
 
@@ -144,6 +151,8 @@ def _refuse_empty(source: TaskSource, layout: _Layout, placed: Placed) -> None:
         return
     counts = ", ".join(f"{split} {len(placed[split])}" for split in SPLITS)
     fix = layout.fix
+    if "test" in empty and layout.test_fix:
+        fix = layout.test_fix if empty == ["test"] else f"{fix}; {layout.test_fix}"
     if empty == ["test"]:
         fix += ", or set evaluation.eval_test: false"
     names = " and ".join(empty)
@@ -169,16 +178,18 @@ def _layout(source: TaskSource) -> _Layout:
                 "remove one of the two layouts"
             )
         if not held_out.is_file():
-            fix = f"add tasks to {BENCHMARK_FILE} or change split.ratio; test is {HELD_OUT_FILE}"
-            return _Layout({None: [benchmark]}, 2, fix)
+            fix = f"add tasks to {BENCHMARK_FILE} or change split.ratio"
+            return _Layout({None: [benchmark]}, 2, fix, test_fix=f"add {HELD_OUT_FILE}")
         fix = f"add tasks to {BENCHMARK_FILE}, or change split.ratio"
         return _Layout({None: [benchmark], "test": [held_out]}, 2, fix)
-    if is_split_folder:
-        return _Layout(by_split, 3, f"put task files into {path / '<split>'}")
     for entry in sorted(path.iterdir()):
         ours = foreign_split(entry.name.partition(".")[0])
-        if ours and entry.name != HELD_OUT_FILE:
+        if not ours or by_split[ours] or entry.name == HELD_OUT_FILE:
+            continue
+        if ours in source.needed or not is_split_folder:
             raise TaskError(f"{entry}: this split is called {ours!r} here; rename it")
+    if is_split_folder:
+        return _Layout(by_split, 3, f"put task files into {path / '<split>'}")
     raise TaskError(f"{source.where}: tasks: {str(path)!r} holds no tasks; {_EXPECTED}")
 
 

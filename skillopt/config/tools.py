@@ -29,9 +29,10 @@ def read_tools(value: object, fault: Fault) -> tuple[Tool, ...]:
         tool = _tool(parts, f"tool {number}: ", fault)
         if tool is None:
             continue
-        if tool.name in tools:
-            fault(f"tool {number}: {tool.name!r} is given twice; remove one")
-        tools[tool.name] = tool
+        # Checks on calls do not tell upper from lower case, so names must differ in more.
+        first = tools.setdefault(tool.name.casefold(), tool)
+        if first is not tool:
+            fault(f"tool {number}: {tool.name!r} is given twice ({first.name!r}); remove one")
     return tuple(tools.values())
 
 

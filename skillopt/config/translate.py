@@ -22,6 +22,7 @@ _WORDS = {
     "less_than": "is too large",
     "less_than_equal": "is too large",
     "string_too_short": "is empty",
+    "finite_number": "is not finite",
     "string_pattern_mismatch": "is not allowed",
 }
 
@@ -61,6 +62,8 @@ def _explain(details: ErrorDetails, model: type[BaseModel], shown: object) -> tu
     if kind == "value_error":
         fault, _, fix = str(details["ctx"]["error"]).partition("; ")
         return f": {fault}", fix or "change it"
+    if kind == "string_type" and field is None:
+        return f": {shown!r} is not a text", "write it in quotes"
     if field is None:
         return f": {shown!r} does not fit", details["msg"]
     if shown is None:

@@ -6,6 +6,7 @@ Scalars follow YAML 1.2: only `true` and `false` are booleans, so `cache: off` i
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,11 +15,16 @@ from typing import Any
 
 import yaml
 
-from skillopt.config.origins import KeyPath, Origin, Problems, dotted
+from skillopt.config.json_source import is_encodable
+from skillopt.config.origins import MAX_PROBLEMS_SHOWN, KeyPath, Origin, Problems, dotted
 from skillopt.config.text_file import read_text
 from skillopt.errors import ConfigError
 
 _MAX_BYTES = 4 * 1024 * 1024
+#: What a file may grow to when every alias is written out, and how deep it may be nested.
+_MAX_VALUES = 100_000
+_MAX_DEPTH = 64
+_COLLECTION_TAGS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 _SCALAR_TAGS = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null")
 )
@@ -98,10 +104,12 @@ def _parse(text: str, file: Origin) -> tuple[Any, dict[KeyPath, Origin]]:
             f"{where}: not valid YAML{column}: {error.problem or error.context}; "
             "check indentation, colons and quotes there"
         ) from error
+    except RecursionError:
+        raise ConfigError(f"{file}: is nested too deeply; write it flatter") from None
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"{file}: not valid YAML: {reason}; save it as plain text") from error
-    tree.problems.raise_any(ConfigError)
+    tree.problems.raise_any(ConfigError, at_most=MAX_PROBLEMS_SHOWN)
     return value, tree.origins
 
 
@@ -114,14 +122,27 @@ class _Tree:
         self._loader = loader
         self._file = file
         self._open: set[int] = set()
+        self._values = 0
 
     def value(self, node: yaml.Node, path: KeyPath) -> Any:  # noqa: ANN401 - any YAML value
+        self._values += 1
+        if self._values > _MAX_VALUES:
+            raise ConfigError(
+                f"{self._at(node)}: the file holds more than {_MAX_VALUES} values, each alias "
+                "written out; use fewer aliases"
+            )
+        if len(path) > _MAX_DEPTH:
+            raise ConfigError(
+                f"{self._at(node)}: is nested more than {_MAX_DEPTH} levels deep; write it flatter"
+            )
         if id(node) in self._open:
             where = self.origins.get(path, self._file)
             self.problems.add(where, f"{dotted(path)}: the alias refers to itself")
             return None
         self._open.add(id(node))
         try:
+            if not isinstance(node, yaml.ScalarNode) and node.tag not in _COLLECTION_TAGS:
+                return self._unsupported(node, path)
             if isinstance(node, yaml.MappingNode):
                 return self._mapping(node, path)
             if isinstance(node, yaml.SequenceNode):
@@ -133,11 +154,8 @@ class _Tree:
     def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            key = self._scalar(key_node, path)
-            if not isinstance(key, str):
-                self.problems.add(
-                    self._at(key_node), f"the key {key!r} is not text; put it in quotes"
-                )
+            key = self._key(key_node, path)
+            if key is None:
                 continue
             here = (*path, key)
             if key in result:
@@ -151,6 +169,23 @@ class _Tree:
             result[key] = self.value(value_node, here)
         return result
 
+    def _key(self, node: yaml.Node, path: KeyPath) -> str | None:
+        """Give a key, or None once it has been reported."""
+        before = len(self.problems)
+        key = self._scalar(node, path)
+        if len(self.problems) > before:
+            return None
+        if key == "<<":
+            self.problems.add(
+                self._at(node), "'<<' (merging) is not supported; write the keys out, or `extends:`"
+            )
+            return None
+        if not isinstance(key, str):
+            shown = node.value if isinstance(node, yaml.ScalarNode) else key
+            self.problems.add(self._at(node), f"the key {shown!r} is not text; put it in quotes")
+            return None
+        return key
+
     def _sequence(self, node: yaml.SequenceNode, path: KeyPath) -> list[Any]:
         result = []
         for position, item in enumerate(node.value):
@@ -160,17 +195,32 @@ class _Tree:
 
     def _scalar(self, node: yaml.Node, path: KeyPath) -> Any:  # noqa: ANN401 - any YAML value
         if not isinstance(node, yaml.ScalarNode) or node.tag not in _SCALAR_TAGS:
-            self.problems.add(
-                self._at(node), f"{dotted(path) or 'the file'}: {node.tag!r} is not supported here"
-            )
-            return None
+            return self._unsupported(node, path)
         try:
-            return self._loader.construct_object(node)
+            value = self._loader.construct_object(node)
         except ValueError:
             self.problems.add(
                 self._at(node), f"{dotted(path)}: {node.value!r} does not fit its tag {node.tag!r}"
             )
             return None
+        if isinstance(value, float) and not math.isfinite(value):
+            self.problems.add(
+                self._at(node), f"{dotted(path)}: {node.value!r} is no finite number; give one"
+            )
+        if isinstance(value, str) and not is_encodable(value):
+            self.problems.add(
+                self._at(node),
+                f"{dotted(path)}: {value!r} holds half of a surrogate pair; write the character "
+                "itself",
+            )
+        return value
+
+    def _unsupported(self, node: yaml.Node, path: KeyPath) -> None:
+        self.problems.add(
+            self._at(node),
+            f"{dotted(path) or 'the file'}: {node.tag!r} is not supported here; write a plain "
+            "value, list or section",
+        )
 
     def _at(self, node: yaml.Node) -> Origin:
         return Origin(self._file.source, node.start_mark.line + 1, self._file.folder)

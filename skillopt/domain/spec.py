@@ -19,7 +19,7 @@ class Train(_Section):
     num_epochs: int = Field(default=2, ge=1)
     batch_size: int = Field(default=8, ge=1)
     accumulation: int = Field(default=1, ge=1)
-    samples: int = Field(default=1, ge=1)
+    samples: int = Field(default=1, ge=1, le=1_000)
     seed: int = 42
 
 
@@ -63,7 +63,7 @@ class Optimizer(_Section):
 class Evaluation(_Section):
     gate_metric: Literal["hard", "soft", "mixed"] = "hard"
     gate_mixed_weight: float = Field(default=0.5, ge=0, le=1)
-    samples: int = Field(default=1, ge=1)
+    samples: int = Field(default=1, ge=1, le=1_000)
     min_coverage: float = Field(default=1.0, gt=0, le=1)
     eval_test: bool = True
 

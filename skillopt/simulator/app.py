@@ -11,6 +11,7 @@ from typing import Any
 from aiohttp import web
 from pydantic import ValidationError
 
+from skillopt.config.json_source import require_plain
 from skillopt.simulator import responses
 from skillopt.simulator.behaviour import Reply, form_asked_for, reply_to, role_of
 from skillopt.simulator.faults import Fault, Outage, fault_of
@@ -97,7 +98,8 @@ class Simulator:
                 raise responses.wrong_key()
             try:
                 raw = await http.json()
-            except ValueError as error:
+                require_plain(raw)
+            except (ValueError, RecursionError) as error:
                 message = f"could not parse the JSON body of your request: {error}"
                 raise responses.bad_request(message) from error
             try:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 
+from skillopt.config.suggest import did_you_mean
 from skillopt.domain.fingerprint import digest, short
 from skillopt.errors import ConfigError
 
@@ -19,7 +21,7 @@ OutageKind = Literal["500", "refuse", "stall"]
 
 
 class _Options(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class SimulatorOptions(_Options):
@@ -47,9 +49,13 @@ class SimulatorOptions(_Options):
     tpm: int | None = Field(None, ge=1, description="tokens allowed in a window")
     window_s: float = Field(60.0, gt=0, description="length of the window of rpm and tpm")
 
-    api_key: str | None = Field(None, description="the only key that is accepted; none: any")
+    api_key: str | None = Field(
+        None, min_length=1, description="the only key that is accepted; none: any"
+    )
     models: tuple[str, ...] = Field((), description="models that exist, by comma; none: any")
-    content_filter: str | None = Field(None, description="a prompt with this text is refused")
+    content_filter: str | None = Field(
+        None, min_length=1, description="a prompt with this text is refused"
+    )
 
     @field_validator("host")
     @classmethod
@@ -119,9 +125,13 @@ def read_options(values: Mapping[str, Any]) -> SimulatorOptions:
     try:
         return SimulatorOptions.model_validate(values)
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, entry['loc']))} is {entry['input']!r}: "
-            f"{entry['msg'].removeprefix('Value error, ')}"
-            for entry in error.errors(include_url=False)
-        )
+        problems = "; ".join(_in_words(entry) for entry in error.errors(include_url=False))
         raise ConfigError(f"simulator options: {problems}") from error
+
+
+def _in_words(entry: ErrorDetails) -> str:
+    name = ".".join(map(str, entry["loc"]))
+    if entry["type"] == "extra_forbidden":
+        known = SimulatorOptions.model_fields
+        return f"{name} is not known; {did_you_mean(name, known, 'options')}"
+    return f"{name} is {entry['input']!r}: {entry['msg'].removeprefix('Value error, ')}"

@@ -98,7 +98,13 @@ async def _serve_until_signal(
         loop.add_signal_handler(number, stop.set)
     async with _listening(options) as address:
         if port_file is not None:
-            _write_whole(port_file, f"{address.port}\n")
+            try:
+                _write_whole(port_file, f"{address.port}\n")
+            except OSError as error:
+                raise ConfigError(
+                    f"the port file {str(port_file)!r} cannot be written ({error.strerror}); name "
+                    "a file in a folder that exists"
+                ) from error
         if on_start is not None:
             on_start(address)
         await stop.wait()

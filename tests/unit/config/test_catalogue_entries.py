@@ -84,12 +84,12 @@ def test_prices_have_three_forms(workspace, written, price, subscription):
         ("{model: m}", "backends.gpt.kind is missing; give one of openai_chat, openai_compatible"),
         (
             "{kind: azure_chat, deployment: d}",
-            "kind 'azure_chat' is not part of this version; known kinds: openai_chat, "
+            "kind: 'azure_chat' is not part of this version; known kinds: openai_chat, "
             "openai_compatible, simulated",
         ),
         (
             "{kind: openai_caht, model: m}",
-            "kind 'openai_caht' is not known; did you mean 'openai_ch",
+            "kind: 'openai_caht' is not known; did you mean 'openai_ch",
         ),
         (
             "{kind: openai_chat, modle: m}",

@@ -95,7 +95,12 @@ def test_a_bad_record_names_file_line_task_and_fix(workspace, faults, bad, messa
     ("name", "content", "message"),
     [
         ("t.jsonl", '{"id": 1}\n{"id": \n', "t.jsonl:2: not valid JSON at column 8"),
-        ("t.jsonl", "[1, 2]\n", "t.jsonl:1: [1, 2] is not a task record; write a JSON object"),
+        (
+            "t.jsonl",
+            "[1, 2]\n",
+            "t.jsonl:1: holds one JSON list; name the file .json, or write one",
+        ),
+        ("t.jsonl", "7\n", "t.jsonl:1: 7 is not a task record; write a JSON object"),
         ("t.jsonl", '{"id": NaN}\n', "t.jsonl:1: not valid JSON: NaN is not a JSON number"),
         (
             "t.jsonl",

@@ -58,7 +58,7 @@ def test_scalars_follow_yaml_1_2(written, value):
         ("a: 1\n---\nb: 2\n", "spec.yaml:2: not valid YAML"),
         ("a: !!python/name:os.system x\n", "spec.yaml:1: a: 'tag:yaml.org,2002:python/name"),
         ("a: &x\n  b: *x\n", "spec.yaml:2: a.b: the alias refers to itself"),
-        ("1: x\n", "spec.yaml:1: the key 1 is not text; put it in quotes"),
+        ("1: x\n", "spec.yaml:1: the key '1' is not text; put it in quotes"),
         ("a: !!int x\n", "spec.yaml:1: a: 'x' does not fit its tag"),
         ("a: \x07\n", "spec.yaml: not valid YAML"),
     ],

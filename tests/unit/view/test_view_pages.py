@@ -177,7 +177,7 @@ def test_a_missing_result_is_said_not_scored():
     assert "missing: no score, which is not a zero" in text
     assert "score: hard -, soft -" in text
     assert "problem: rate_limited: slow down" in text
-    assert "the messages are no longer stored" in text
+    assert "no messages are stored" in text
 
 
 def test_a_cached_reply_says_who_first_made_it_and_unknown_prices_stay_unknown():

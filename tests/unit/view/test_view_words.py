@@ -78,7 +78,7 @@ def test_jobs_given_up_are_counted_and_their_reasons_named_once():
 
 def test_the_status_follows_the_state():
     assert status_words(state()).startswith("finished: the validation score is at its maximum")
-    assert status_words(state(upto=1)) == "running: nothing measured yet"
+    assert status_words(state(upto=1)).startswith("not finished, nothing measured yet: it is run")
 
 
 def test_the_reason_for_waiting_is_said_once():
