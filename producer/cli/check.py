@@ -30,11 +30,11 @@ def check(
     Example:
       skillopt check my-skill/spec.yaml
     """
-    from producer.cli.console import Terminal  # noqa: PLC0415 - start-up stays fast
-    from producer.embedded.simulators import published_revision  # noqa: PLC0415
-    from producer.view.check_page import check_object, check_page  # noqa: PLC0415
-    from skillopt.config.catalogue import require_credentials  # noqa: PLC0415
-    from skillopt.config.load import load_plan  # noqa: PLC0415
+    from producer.cli.console import Terminal
+    from producer.embedded.simulators import published_revision
+    from producer.view.check_page import check_object, check_page
+    from skillopt.config.catalogue import require_credentials
+    from skillopt.config.load import load_plan
 
     terminal = Terminal.open(json=json)
     loaded = load_plan(

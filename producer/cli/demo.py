@@ -38,15 +38,15 @@ def demo(
     Example:
       skillopt demo
     """
-    import os  # noqa: PLC0415 - start-up stays fast
+    import os
 
-    from producer.cli.console import Terminal  # noqa: PLC0415
-    from producer.cli.init import copy_example  # noqa: PLC0415
-    from producer.cli.run import run_and_report  # noqa: PLC0415
-    from producer.embedded.simulators import published_revision  # noqa: PLC0415
-    from producer.session import SessionOptions  # noqa: PLC0415
-    from skillopt.config.load import load_plan  # noqa: PLC0415
-    from skillopt.config.packaged import configs_dir  # noqa: PLC0415
+    from producer.cli.console import Terminal
+    from producer.cli.init import copy_example
+    from producer.cli.run import run_and_report
+    from producer.embedded.simulators import published_revision
+    from producer.session import SessionOptions
+    from skillopt.config.load import load_plan
+    from skillopt.config.packaged import configs_dir
 
     spec = folder / "spec.yaml"
     if not spec.exists():

@@ -53,7 +53,7 @@ def report(error: BaseException, *, json: bool, debug: bool) -> ExitCode:
 
 def _print_object(value: dict[str, dict[str, str]]) -> bool:
     """Print the one object of --json; say whether standard output took it."""
-    from producer.cli.console import print_json  # noqa: PLC0415 - start-up stays fast
+    from producer.cli.console import print_json
 
     try:
         print_json(value)
@@ -110,7 +110,7 @@ def _usage_message(error: typer.TyperException) -> str:
 
 
 def _given(cause: BaseException | None) -> str:
-    from pydantic import ValidationError  # noqa: PLC0415 - start-up stays fast
+    from pydantic import ValidationError
 
     if not isinstance(cause, ValidationError):
         return ""

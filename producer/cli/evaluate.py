@@ -51,13 +51,13 @@ def evaluate(
       skillopt eval my-skill/spec.yaml --skill my-skill/SKILL.md --split test
       skillopt eval my-skill/spec.yaml --split val --json
     """
-    import os  # noqa: PLC0415 - start-up stays fast
+    import os
 
-    from producer.cli.console import Terminal  # noqa: PLC0415
-    from producer.cli.run import default_store, run_and_report  # noqa: PLC0415
-    from producer.embedded.simulators import published_revision  # noqa: PLC0415
-    from producer.session import SessionOptions  # noqa: PLC0415
-    from skillopt.config.load import load_eval_plan  # noqa: PLC0415
+    from producer.cli.console import Terminal
+    from producer.cli.run import default_store, run_and_report
+    from producer.embedded.simulators import published_revision
+    from producer.session import SessionOptions
+    from skillopt.config.load import load_eval_plan
 
     loaded = load_eval_plan(
         spec,

@@ -26,9 +26,9 @@ def init(
     Example:
       skillopt init my-skill
     """
-    from producer.cli.console import Terminal  # noqa: PLC0415 - start-up stays fast
-    from producer.view.printable import safe  # noqa: PLC0415
-    from skillopt.config.packaged import configs_dir  # noqa: PLC0415
+    from producer.cli.console import Terminal
+    from producer.view.printable import safe
+    from skillopt.config.packaged import configs_dir
 
     terminal = Terminal.open(json=json)
     written = copy_example(configs_dir() / "example", folder)
@@ -48,7 +48,7 @@ def copy_example(source: Path, target: Path) -> list[Path]:
 
     Raises ConfigError naming the files that exist already, before anything is written.
     """
-    from skillopt.errors import ConfigError  # noqa: PLC0415 - start-up stays fast
+    from skillopt.errors import ConfigError
 
     if target.exists() and not target.is_dir():
         raise ConfigError(f"{str(target)!r} is a file; name a folder that is new or empty")

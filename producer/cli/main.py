@@ -77,7 +77,7 @@ def run_command(arguments: Sequence[str]) -> int:
     json = "--json" in arguments
     if problem := conflict():
         return _refuse(problem, json=json)
-    from producer.cli.errors import report  # noqa: PLC0415 - only once the environment is ours
+    from producer.cli.errors import report
 
     debug = os.environ.get("SKILLOPT_DEBUG", "") not in ("", "0")
     _open_missing_streams()
@@ -139,7 +139,7 @@ def _tolerate_any_encoding() -> None:
 
 def _reader_left() -> int:
     """End quietly when whoever read our output (`| head`) has gone."""
-    from producer.cli.errors import discard_output  # noqa: PLC0415
+    from producer.cli.errors import discard_output
 
     discard_output()  # the interpreter flushes it once more at exit
     return 141

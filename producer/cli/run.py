@@ -26,7 +26,7 @@ from producer.cli.options import (
 
 if TYPE_CHECKING:
     from producer.cli.console import Terminal
-    from producer.session import SessionOptions
+    from producer.session import Ended, SessionOptions
     from skillopt.config.load import LoadedSpec
 
 
@@ -56,12 +56,12 @@ def run(
       skillopt run my-skill/spec.yaml --workers 4 --set train.num_epochs=1
       skillopt run my-skill/spec.yaml --limit 4 --json
     """
-    import os  # noqa: PLC0415 - start-up stays fast
+    import os
 
-    from producer.cli.console import Terminal  # noqa: PLC0415
-    from producer.embedded.simulators import published_revision  # noqa: PLC0415
-    from producer.session import SessionOptions  # noqa: PLC0415
-    from skillopt.config.load import load_plan  # noqa: PLC0415
+    from producer.cli.console import Terminal
+    from producer.embedded.simulators import published_revision
+    from producer.session import SessionOptions
+    from skillopt.config.load import load_plan
 
     loaded = load_plan(
         spec,
@@ -90,13 +90,13 @@ def run_and_report(
     loaded: LoadedSpec, options: SessionOptions, terminal: Terminal, *, new: bool = False
 ) -> None:
     """Run a loaded spec with a live view, then say what came of it; exits unless all is well."""
-    import os  # noqa: PLC0415 - start-up stays fast
+    import os
 
-    from producer.session import finished_before, replica_of  # noqa: PLC0415
-    from producer.summary import exit_code  # noqa: PLC0415
-    from producer.view.final import final_report  # noqa: PLC0415
-    from skillopt.config.catalogue import require_credentials  # noqa: PLC0415
-    from skillopt.state.urls import state_url  # noqa: PLC0415
+    from producer.session import finished_before, replica_of
+    from producer.summary import exit_code
+    from producer.view.final import final_report
+    from skillopt.config.catalogue import require_credentials
+    from skillopt.state.urls import state_url
 
     require_credentials(loaded.backends.values(), os.environ)
     if options.redis_url is not None:
@@ -118,12 +118,12 @@ def run_and_report(
         raise typer.Exit(code)
 
 
-def _watch(loaded: LoadedSpec, options: SessionOptions, terminal: Terminal):  # type: ignore[no-untyped-def]  # noqa: ANN202 - Ended; imported late
-    from producer.session import Watcher, latest_other, run_to_end  # noqa: PLC0415
-    from producer.view.live import LiveView  # noqa: PLC0415
-    from producer.view.printable import safe  # noqa: PLC0415
-    from skillopt.config.difference import describe_changes  # noqa: PLC0415
-    from skillopt.loop.sample import total_steps  # noqa: PLC0415
+def _watch(loaded: LoadedSpec, options: SessionOptions, terminal: Terminal) -> Ended:
+    from producer.session import Watcher, latest_other, run_to_end
+    from producer.view.live import LiveView
+    from producer.view.printable import safe
+    from skillopt.config.difference import describe_changes
+    from skillopt.loop.sample import total_steps
 
     def note(text: str) -> None:
         terminal.err.print(safe(text, "cyan"), soft_wrap=True)

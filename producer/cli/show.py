@@ -11,6 +11,9 @@ from producer.cli.options import DEFAULT_STORE_NAME, JsonOption, StoreOption
 
 if TYPE_CHECKING:
     from producer.run_folder import RunFolder
+    from skillopt.errors import InputError
+
+_NAMED_STORES = 5
 
 
 def show(
@@ -43,13 +46,12 @@ def show(
     and whether it came from the cache or from which worker.
 
     Examples:
-      skillopt show last
-      skillopt show last --step 2
-      skillopt show last --task brief-03 --step 2
-      skillopt show my-skill --call 4f2a
+      skillopt show last --store my-skill/.skillopt
+      skillopt show last --store my-skill/.skillopt --step 1
+      skillopt show support-reply --store my-skill/.skillopt --task reply-01
     """
-    from producer.cli.console import Terminal  # noqa: PLC0415 - start-up stays fast
-    from producer.cli.show_parts import show_call, show_run, show_step, show_task  # noqa: PLC0415
+    from producer.cli.console import Terminal
+    from producer.cli.show_parts import show_call, show_run, show_step, show_task
 
     terminal = Terminal.open(json=json)
     folder = open_run(run, store)
@@ -68,9 +70,23 @@ def open_run(reference: str, store: Path | None) -> RunFolder:
 
     Raises InputError, with what there is, if no run or more than one is meant.
     """
-    from producer.run_folder import RunFolder, find_run  # noqa: PLC0415 - start-up stays fast
+    from producer.run_folder import RunFolder, find_run
 
     path = Path(reference)
     if (path / "plan.json").is_file():
         return RunFolder(path)
+    if store is None and not Path(DEFAULT_STORE_NAME, "runs").is_dir():
+        raise _no_store_here()
     return find_run((store or Path(DEFAULT_STORE_NAME)) / "runs", reference)
+
+
+def _no_store_here() -> InputError:
+    """Say that runs are looked for in the working directory, and where there are some."""
+    from skillopt.errors import InputError
+
+    stores = sorted(str(path.parent) for path in Path().glob(f"*/{DEFAULT_STORE_NAME}/runs"))
+    near = f"; there is one in {', '.join(map(repr, stores[:_NAMED_STORES]))}" if stores else ""
+    return InputError(
+        f"there is no store {DEFAULT_STORE_NAME!r} in the working directory{near}; name one with "
+        "--store DIR, or give the run's folder"
+    )

@@ -52,7 +52,7 @@ def simulate(context: typer.Context) -> None:
 
 def command_with_flags() -> Callable[..., None]:
     """Make the command whose flags are the fields of the simulator's options."""
-    from skillopt.simulator.options import SimulatorOptions  # noqa: PLC0415 - start-up stays fast
+    from skillopt.simulator.options import SimulatorOptions
 
     def simulate(json: bool, port_file: Path | None, **values: Any) -> None:  # noqa: ANN401
         """Serve a simulated model over HTTP, for trying things out without a key.
@@ -95,9 +95,9 @@ def _default(field: Any) -> Any:  # noqa: ANN401 - any field, any value
 
 
 def _serve(values: dict[str, Any], *, json: bool, port_file: Path | None) -> None:
-    from producer.cli.console import Terminal  # noqa: PLC0415 - start-up stays fast
-    from skillopt.simulator.options import read_options  # noqa: PLC0415
-    from skillopt.simulator.server import serve  # noqa: PLC0415
+    from producer.cli.console import Terminal
+    from skillopt.simulator.options import read_options
+    from skillopt.simulator.server import serve
 
     terminal = Terminal.open(json=json)
     options = read_options({name: value for name, value in values.items() if value is not None})
@@ -109,7 +109,7 @@ def _serve(values: dict[str, Any], *, json: bool, port_file: Path | None) -> Non
 
 
 def _announce(terminal: Any, options: SimulatorOptions, address: Address) -> None:  # noqa: ANN401
-    from producer.view.printable import safe  # noqa: PLC0415 - start-up stays fast
+    from producer.view.printable import safe
 
     entry = _EXAMPLE.format(url=address.base_url)
     terminal.show(

@@ -96,6 +96,22 @@ def test_init_into_a_file_is_refused(tmp_path, capsys):
     assert "is a file" in capsys.readouterr().err
 
 
+def test_init_where_nothing_can_be_written_is_refused(tmp_path, capsys):
+    (tmp_path / "taken").write_text("")
+    assert main.run_command(["init", str(tmp_path / "taken" / "below")]) == 2
+    assert "cannot be written to" in capsys.readouterr().err
+
+
+# --- run: what is refused before anything starts ---------------------------------------------
+
+
+@pytest.mark.parametrize("url", ["", "foo", "http://host"])
+def test_a_redis_url_that_is_none_is_refused_before_a_store_is_made(folder, capsys, url):
+    assert main.run_command(["run", str(folder / "spec.yaml"), "--redis", url]) == 2
+    assert "is not understood; write redis://host:port/0" in capsys.readouterr().err
+    assert not (folder / ".skillopt").exists()
+
+
 # --- check ----------------------------------------------------------------------------------
 
 

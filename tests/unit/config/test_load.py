@@ -264,3 +264,11 @@ def test_an_eval_needs_only_its_own_split(workspace):
 def test_a_missing_skill_option_is_named(workspace):
     with pytest.raises(ConfigError, match=r"--skill: skill: '.*gone\.md' does not exist"):
         load_eval(workspace, skill_path=workspace.folder / "gone.md")
+
+
+def test_a_further_run_of_the_same_says_that_nothing_else_differs(workspace):
+    before = workspace.load().plan
+    after = before.model_copy(update={"replica": 1})
+    assert describe_changes(before, after) == ["nothing: it is a further run of the same (--new)"]
+    workspace.write("SKILL.md", "# Another\n")
+    assert describe_changes(after, workspace.load().plan) == ["skill text changed"]

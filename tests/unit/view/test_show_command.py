@@ -158,3 +158,11 @@ def test_an_empty_store_says_how_to_start(tmp_path, capsys):
     assert show(tmp_path, "last") == 2
     assert "skillopt run SPEC" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_store_here_the_ones_below_are_named(tmp_path, capsys, monkeypatch):
+    (tmp_path / "my-skill" / ".skillopt" / "runs").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert main.run_command(["show", "last"]) == 2
+    message = capsys.readouterr().err
+    assert "there is one in 'my-skill/.skillopt'; name one with --store DIR" in message

@@ -123,3 +123,10 @@ def test_an_error_inside_the_view_is_not_swallowed():
     to = console(terminal=True)
     with pytest.raises(RuntimeError, match="boom"), LiveView(to, enabled=True, total_steps=1):
         raise RuntimeError("boom")
+
+
+def test_what_was_in_flight_is_no_news_once_the_run_has_ended():
+    text = screen(snapshot(upto=99, waiting="for a worker of backend 'gpt'"))
+    assert "finished" in text
+    assert "in flight" not in text
+    assert "a worker of backend" not in text
