@@ -44,7 +44,9 @@ StoreOption = Annotated[
 ]
 WorkersOption = Annotated[
     int,
-    typer.Option("--workers", metavar="N", min=1, help="Worker processes for each backend."),
+    typer.Option(
+        "--workers", metavar="N", min=1, max=64, help="Worker processes for each backend."
+    ),
 ]
 ConcurrencyOption = Annotated[
     int | None,
@@ -52,6 +54,7 @@ ConcurrencyOption = Annotated[
         "--concurrency",
         metavar="N",
         min=1,
+        max=512,
         help="Calls in flight from one worker process. By default, the backend's own limit.",
         show_default=False,
     ),

@@ -14,6 +14,7 @@ Fault = Callable[[str], None]
 _TOOL_KEYS = ("name", "description", "parameters", "result")
 #: What every provider accepts as the name of a function.
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SCHEMA_RULE = 'give {"type": "object", "properties": {…}}, or leave it out'
 _NAME_RULE = "use letters, digits, _ and - (at most 64)"
 
 
@@ -52,8 +53,12 @@ def _tool(parts: object, label: str, fault: Fault) -> Tool | None:
         for key in ("description", "result")
         if not isinstance(parts.get(key, ""), str)
     ]
-    if not isinstance(parts.get("parameters", {}), dict):
-        faults.append("parameters is not an object; give a JSON schema")
+    parameters = parts.get("parameters", {})
+    # Providers refuse any other schema, with every call.
+    if not isinstance(parameters, dict) or parameters.get("type", "object") != "object":
+        faults.append(f"parameters: {parameters!r} is not a schema of an object; {_SCHEMA_RULE}")
+    elif parameters and "type" not in parameters:
+        faults.append(f"parameters has no 'type'; {_SCHEMA_RULE}")
     for text in faults:
         fault(label + text)
     return None if faults else Tool(**parts)

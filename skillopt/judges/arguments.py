@@ -6,6 +6,10 @@ from typing import Protocol
 
 import regex
 
+from skillopt.judges.pattern_size import written_out
+
+#: What an expression may grow to; compiling it takes some 300 bytes for each.
+MAX_PATTERN_SIZE = 50_000
 #: What a person may have written as the argument of a check.
 Written = bool | str | int | float | None
 
@@ -53,6 +57,11 @@ class PatternArgument(TextArgument):
         problem = super().problem(written)
         if problem is not None:
             return problem
+        if written_out(self.read(written)) > MAX_PATTERN_SIZE:
+            return (
+                f"cannot use {written!r} as a regular expression: written out, its repeats come "
+                f"to more than {MAX_PATTERN_SIZE} characters; use smaller counts"
+            )
         try:
             regex.compile(self.read(written))
         except regex.error as error:

@@ -12,8 +12,13 @@ from typing import Any
 
 import regex
 
+from skillopt.judges.arguments import MAX_PATTERN_SIZE
+from skillopt.judges.pattern_size import written_out
+
 _ALPHABET = string.ascii_letters + string.digits + " .,:;-_=/()[]{}#*+!?%&@$'\"<>|~^\\`\n\t"
 _MATCH_TIMEOUT_S = 0.5
+#: Counted repeats multiply; no answer is worth more parts of a pattern than this.
+_MAX_PARTS = 50_000
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class _Writer:
     flags: int
     groups: dict[int, str] = field(default_factory=dict)
     anchors: set[str] = field(default_factory=set)
+    parts: int = 0
 
 
 def example(pattern: str) -> Example | None:
@@ -72,7 +78,9 @@ def example(pattern: str) -> Example | None:
 
 
 def holds(pattern: str, text: str) -> bool:
-    """Whether the text matches; an expression that takes too long does not."""
+    """Whether the text matches; an expression that takes too long or too much does not."""
+    if written_out(pattern) > MAX_PATTERN_SIZE:
+        return False
     try:
         return regex.search(pattern, text, timeout=_MATCH_TIMEOUT_S) is not None
     except (TimeoutError, regex.error):
@@ -80,7 +88,13 @@ def holds(pattern: str, text: str) -> bool:
 
 
 def _write(nodes: Iterable[tuple[Any, Any]], writer: _Writer) -> str:
-    return "".join(_HANDLERS.get(op, _unsupported)(argument, writer) for op, argument in nodes)
+    text = ""
+    for op, argument in nodes:
+        writer.parts += 1
+        if writer.parts > _MAX_PARTS:
+            raise UnsupportedError("it would be written too long")
+        text += _HANDLERS.get(op, _unsupported)(argument, writer)
+    return text
 
 
 def _unsupported(argument: object, writer: _Writer) -> str:

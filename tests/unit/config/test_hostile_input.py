@@ -86,6 +86,14 @@ BAD_LINES = [
     ('{"task_id": ' + "9" * 5000 + "}", "a number has 5000 digits; give at most 100"),
     (json.dumps(record(99, judge={"kind": ["rule"]})), "judge kind ['rule'] is not known"),
     (json.dumps(record(99, judge={"kind": {"a": 1}})), "judge kind {'a': 1} is not known"),
+    (
+        json.dumps(record(99, tools=[{"name": "t", "parameters": {"q": {"type": "string"}}}])),
+        "tool 1: parameters has no 'type'; give {\"type\": \"object\"",
+    ),
+    (
+        json.dumps(record(99, tools=[{"name": "t", "parameters": {"type": "string"}}])),
+        "tool 1: parameters: {'type': 'string'} is not a schema of an object",
+    ),
     (json.dumps(record(99, tools=["look", "Look"])), "tool 2: 'Look' is given twice ('look')"),
 ]  # fmt: skip
 

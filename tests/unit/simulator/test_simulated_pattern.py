@@ -42,6 +42,7 @@ def test_an_example_matches_its_pattern(pattern):
 @pytest.mark.parametrize("pattern", ["(", "[z-a]", "a(?!)", r"(?<=far away)b"])
 def test_a_pattern_without_an_example_gives_none(pattern):
     assert example(pattern) is None
+    assert not holds(pattern, "a" * 100)
 
 
 def test_anchors_say_where_an_example_must_stand():
@@ -54,3 +55,9 @@ def test_anchors_say_where_an_example_must_stand():
 
 def test_a_pattern_that_takes_too_long_does_not_hold():
     assert not holds(r"^(a+)+$", "a" * 60 + "b")
+
+
+@pytest.mark.parametrize("pattern", [r"(?:(?:a{1000}){1000}){1000}", r"(?:(?:a{0}){9999}){9999}"])
+def test_a_pattern_whose_text_would_be_huge_has_no_example(pattern):
+    assert example(pattern) is None
+    assert not holds(pattern, "a" * 100)
