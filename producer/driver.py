@@ -188,12 +188,12 @@ class Driver:
     def _over_budget(self) -> Paused | None:
         refused = self._ports.budgets.spend(self._lead.run).refused
         if refused:
-            detail = f"the budget for {refused} is used up; raise budget.max_{refused}"
+            detail = f"the next call does not fit into budget.max_{refused}; raise it"
             return Paused(why="budget", detail=f"{detail} and give the same command again")
         minutes = self._state.budget.max_minutes
         active_s = self._active_before_s + time.monotonic() - self._began
         if minutes is not None and active_s > minutes * 60:
-            detail = f"the run has been active for {active_s / 60:.1f} of {minutes:g} minutes"
+            detail = f"the run has been active for {active_s / 60:.2g} of {minutes:g} minutes"
             return Paused(why="budget", detail=f"{detail}; raise budget.max_minutes")
         return None
 

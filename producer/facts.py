@@ -63,8 +63,9 @@ class LedgerFacts:
 
     @property
     def cache_hits(self) -> int:
-        """Results that another run paid for."""
-        return sum(line.payer != self._run for line in self._lines.values())
+        """Model replies that another run paid for; a local judgement costs nobody anything."""
+        replies = (line for line in self._lines.values() if line.hard is None)
+        return sum(line.payer != self._run for line in replies)
 
 
 def _line(job: str, raw: str) -> LedgerLine:

@@ -34,7 +34,7 @@ from skillopt.domain.backend import Backend
 from skillopt.domain.events import Event, decode_event
 from skillopt.domain.run import RunState
 from skillopt.domain.view import RunView
-from skillopt.errors import StateUnavailable
+from skillopt.errors import StateCorrupt, StateUnavailable
 from skillopt.loop import fold
 from skillopt.state.redis.connect import connect
 
@@ -75,7 +75,10 @@ def finished_before(loaded: LoadedSpec, store: Path) -> Ended | None:
     folder = RunFolder(store / "runs" / loaded.plan.run_id)
     if not (folder.path / "summary.json").exists():
         return None
-    state, summary = folder.state(), folder.read_summary()
+    try:
+        state, summary = folder.state(), folder.read_summary()
+    except StateCorrupt:
+        return None  # damaged: it is derived anew from what Redis has
     if state.finished is None or summary is None:
         return None
     return Ended(summary.model_copy(update={"new_calls": 0}), state)

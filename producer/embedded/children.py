@@ -12,8 +12,12 @@ from skillopt.domain.backend import Backend
 
 
 def environment(environ: Mapping[str, str], redis_url: str) -> dict[str, str]:
-    """Give children what they need; the Redis URL may hold a password, so it is never argv."""
-    return {"SKILLOPT_TIMING": "embedded", **environ, "SKILLOPT_REDIS_URL": redis_url}
+    """Give children what they need; the Redis URL may hold a password, so it is never argv.
+
+    The safe path keeps modules that happen to lie in the working directory out of them.
+    """
+    own = {"SKILLOPT_REDIS_URL": redis_url, "PYTHONSAFEPATH": "1"}
+    return {"SKILLOPT_TIMING": "embedded", **environ, **own}
 
 
 def coordinator(store: Store, run: str, env: Mapping[str, str]) -> ChildSpec:

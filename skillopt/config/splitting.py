@@ -63,13 +63,14 @@ def divide(items: Sequence[PlacedItem], weights: Sequence[int], seed: int) -> Pl
 
 
 def report_overlaps(placed: Placed, problems: Problems) -> list[str]:
-    """Add a problem for each id used twice, and each content that is in two splits.
+    """Add a problem for each id used twice, and each task that is in two splits.
 
-    Gives a warning for each content that is twice in one split: it would count twice.
+    Gives a warning for each task that is twice in one split, where it counts twice, and for each
+    prompt that another split has too, judged otherwise.
     """
     warnings = []
     by_id: dict[str, PlacedItem] = {}
-    by_content: dict[str, tuple[SplitName, PlacedItem]] = {}
+    by_prompt: dict[str, tuple[SplitName, PlacedItem]] = {}
     for split in SPLITS:
         for entry in placed[split]:
             item = entry.item
@@ -80,16 +81,21 @@ def report_overlaps(placed: Placed, problems: Problems) -> list[str]:
                     f"task {item.id!r} is also in {first.where}; give each task its own id",
                 )
                 continue
-            other_split, other = by_content.setdefault(item.content_hash, (split, entry))
-            if other_split != split:
+            other_split, other = by_prompt.setdefault(item.prompt.hash, (split, entry))
+            if other is entry:
+                continue
+            same = f"as task {other.item.id!r} of {other_split} ({other.where})"
+            this = f"task {item.id!r} of {split}"
+            if other.item.content_hash != item.content_hash:
+                if other_split != split:
+                    warnings.append(f"{entry.where}: {this} asks the same {same}, judged otherwise")
+            elif other_split != split:
                 problems.add(
                     entry.where,
-                    f"task {item.id!r} of {split} has the same content as task {other.item.id!r} "
-                    f"of {other_split} ({other.where}); remove one, the splits must be disjoint",
+                    f"{this} has the same content {same}; remove one, the splits must be disjoint",
                 )
-            elif other is not entry:
+            else:
                 warnings.append(
-                    f"{entry.where}: task {item.id!r} of {split} has the same content as task "
-                    f"{other.item.id!r} ({other.where}); it counts twice"
+                    f"{entry.where}: {this} has the same content {same}; it counts twice"
                 )
     return warnings

@@ -90,8 +90,3 @@ class Splits(_Record):
     def of(self, name: SplitName) -> tuple[Item, ...]:
         items: tuple[Item, ...] = getattr(self, name)
         return items
-
-
-def split_hash(items: tuple[Item, ...]) -> str:
-    """Hash of a split's content, whatever its order."""
-    return digest(sorted(item.content_hash for item in items))

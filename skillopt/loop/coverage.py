@@ -23,7 +23,9 @@ def too_little(
     missing = [item for item, score in measurement.items.items() if score.status == "missing"]
     if may_be_empty and not missing:
         return None
-    named = ", ".join(missing[:NAMED_TASKS]) or "every item is invalid"
+    if not missing:
+        return Paused(why="coverage", detail=f"{stage}: every item is invalid, none has a score")
+    named = ", ".join(missing[:NAMED_TASKS])
     more = f" and {len(missing) - NAMED_TASKS} more" if len(missing) > NAMED_TASKS else ""
     why = "; ".join(sorted(set(state.given_up.values()))[:2])
     detail = (

@@ -166,3 +166,32 @@ def test_a_shared_redis_that_is_away_is_said_in_words(command, tmp_path: Path) -
     message = json.loads((run.folder / "out").read_text())["error"]["message"]
     assert "no.sock" in message or "reached" in message
     assert until(lambda: not run.every_process(), "nothing left")
+
+
+def test_modules_in_the_working_directory_do_not_replace_ours(tmp_path: Path) -> None:
+    data = benchmark(tmp_path / "data")
+    (tmp_path / "spec.yaml").write_text(
+        f"name: safe\nskill: {data}/SKILL.md\ntasks: {data}\nmodel: {{target: sim}}\n"
+    )
+    for name in ("redis.py", "celery.py", "workers.py", "producer.py"):
+        (tmp_path / name).write_text("raise SystemExit('a foreign module was imported')\n")
+    done = subprocess.run(
+        [Path(sys.executable).with_name("skillopt"), "run", "spec.yaml", "--json"],
+        cwd=tmp_path,
+        env={**os.environ, **FAST, "SIM_URL": ""},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_damaged_summary_is_made_anew_without_a_call(command) -> None:
+    run = command("damaged", latency_s=0)
+    assert run.run() == 0
+    before = (run.run_dir() / "summary.json").read_bytes()
+    (run.run_dir() / "summary.json").write_text("{")
+    assert run.run() == 0, run.err()
+    assert run.summary()["new_calls"] == 0
+    assert (run.run_dir() / "summary.json").read_bytes() == before

@@ -146,3 +146,13 @@ def test_a_record_that_contradicts_its_folder_is_refused(workspace, faults):
 def test_either_all_records_name_a_split_or_none(workspace, faults):
     workspace.write_records("tasks.jsonl", [record(1, split="train"), record(2)])
     assert faults()[0].startswith("tasks.jsonl:2: task 't-2' has no split, but others of its file")
+
+
+def test_a_prompt_of_another_split_that_is_judged_otherwise_is_a_warning(workspace):
+    workspace.write_records("s/train.jsonl", [record(1)])
+    workspace.write_records("s/val.jsonl", [record(2)])
+    other = {"kind": "exact", "answer": "quite another"}
+    workspace.write_records("s/test.jsonl", [record(1, task_id="again", judge=other)])
+    workspace.spec("", tasks="s")
+    [warning] = workspace.load().warnings
+    assert "task 'again' of test asks the same as task 't-1' of train" in warning

@@ -104,6 +104,9 @@ def test_hits_are_the_results_that_others_paid_for():
     shelf.put("j3", HELLO, payer="r3")
     facts.add("j3", shelf.ledger["j3"])
     assert facts.cache_hits == 2
+    shelf.put("j4", JudgementBody(hard=1.0, soft=1.0), payer="r3")
+    facts.add("j4", shelf.ledger["j4"])
+    assert facts.cache_hits == 2, "a local judgement would have made no call"
 
 
 def test_a_line_that_is_not_understood_is_corruption_and_names_the_job():
