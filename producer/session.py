@@ -151,9 +151,10 @@ class _Session:
 
     def run(self) -> Ended:
         plan = self._loaded.plan
+        labels = {f"label {name}": value for name, value in self._loaded.labels.items()}
         origin = {"skill": str(self._loaded.skill_path), "spec": str(self._loaded.spec_path)}
-        self._folder.create(plan, origin)
-        submission = submit(self._ports, plan, meta={"skill": origin["skill"]}, wait=time.sleep)
+        self._folder.create(plan, {**origin, **labels})
+        submission = submit(self._ports, plan, meta={**origin, **labels}, wait=time.sleep)
         before = sum(self._ports.budgets.spend(plan.run_id).calls.values())
         self._tell(submission)
         self._start_children()
@@ -198,10 +199,10 @@ class _Session:
 
     def _watch(self) -> None:
         run, plan = self._loaded.plan.run_id, self._loaded.plan
-        cursor, seen, entries = "", 0, self._ports.runs.log(self._loaded.plan.run_id)
-        known = active_seconds(entries)
+        entries = self._ports.runs.log(run)
         state = fold.fold(plan, [decode_event(entry.event) for entry in entries])
-        seen, began = len(entries), time.monotonic()
+        known, began = active_seconds(entries), time.monotonic()
+        seen, cursor = len(entries), ""
         quarantined: set[str] = set()
         while state.status == "running":
             self._supervisor.poll()

@@ -69,7 +69,7 @@ def test_a_benchmark_folder_is_learnt_through_the_failing_checks(tmp_path: Path)
     data = benchmark(tmp_path / "data")
     (tmp_path / "spec.yaml").write_text(
         f"name: minutes\nskill: {data}/SKILL.md\ntasks: {data}\n"
-        "model: {target: sim, optimizer: sim}\n"
+        "model: {target: sim, optimizer: sim}\nlabels: {ticket: H-17}\n"
     )
     code, summary = skillopt("run", "spec.yaml", cwd=tmp_path, SIM_URL="")
     assert code == 0
@@ -82,6 +82,7 @@ def test_a_benchmark_folder_is_learnt_through_the_failing_checks(tmp_path: Path)
     }
     assert summary["best"]["test"]["hard"] == 1.0
     # The same document on the same tasks costs nothing, by whatever command.
+    assert "H-17" in (Path(summary["run_dir"]) / "spec.yaml").read_text()
     best = Path(summary["run_dir"]) / "best_skill.md"
     code, again = skillopt(
         "eval", "spec.yaml", "--skill", str(best), "--split", "test", cwd=tmp_path, SIM_URL=""
