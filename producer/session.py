@@ -204,6 +204,7 @@ class _Session:
         known, began = active_seconds(entries), time.monotonic()
         seen, cursor = len(entries), ""
         quarantined: set[str] = set()
+        away = False
         while state.status == "running":
             self._supervisor.poll()
             try:
@@ -219,8 +220,13 @@ class _Session:
                     quarantined.add(backend)
                     self._start_worker(self._backends[backend], 1, quarantine=True)
                 cursor = self._ports.doorbell.wait(run, cursor, timeout_s=LOOK_S)
-            except StateUnavailable:
-                time.sleep(LOOK_S)  # the supervisor is bringing Redis back
+                away = False
+            except StateUnavailable as error:
+                # Nothing is lost: everybody waits, and goes on when Redis is back.
+                if not away:
+                    self._watcher.note(f"waiting for Redis: {error}")
+                away = True
+                time.sleep(LOOK_S)
 
     def _complete(self, calls_before: int) -> Ended:
         """Complete the folder (its coordinator may have died at the last moment); sum up."""

@@ -18,7 +18,7 @@ from producer.cli import check, demo, evaluate, init, run, show, simulate
 from producer.cli.environment import OURS, conflict, own_version
 from producer.cli.help_text import help_text
 
-START, UNDERSTAND, TEAM, OPERATE = "Start", "Understand", "Team", "Operate"
+START, UNDERSTAND, OPERATE = "Start", "Understand", "Operate"
 
 #: Group, name, command; `--help` lists groups and commands in this order.
 COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from skillopt.errors import ConfigError
 
-DEFAULT_NAME = ".skillopt"
-
 
 @dataclass(frozen=True)
 class Store:

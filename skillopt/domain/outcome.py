@@ -1,13 +1,12 @@
 """What came of a job, as a type.
 
-`Scored`, `ModelFailed` and `Invalid` are what the model (or the task) did: they are committed
-and cached. `InfraFailed` is what the infrastructure did: it has no score, is never committed,
-never cached, and is retried.
+`scored`, `model_failed` and `invalid` are what the model (or the task) did: they are committed
+and cached. What the infrastructure did is a `CallError` or a lost lease instead, so it cannot be
+written as an outcome: it has no score, is never cached, and is retried.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -29,13 +28,3 @@ class LedgerLine(BaseModel):
     soft: float | None = None
     #: The run that paid for it; any other run had it from the cache.
     payer: str = ""
-
-
-@dataclass(frozen=True)
-class InfraFailed:
-    """No score: an outage, a throttle, a timeout, a refused credential, a killed worker."""
-
-    code: str
-    message: str
-    retry_after_s: float | None = None
-    fatal: bool = False

@@ -15,7 +15,7 @@ from state_adapters import TIMING
 
 from skillopt.errors import StateCorrupt, StateUnavailable
 from skillopt.state import keys
-from skillopt.state.ports import State, WorkerInfo
+from skillopt.state.ports import State, WantStatus, WorkerInfo
 from skillopt.state.redis.connect import SOCKET_TIMEOUT_S, RedisState, connect
 from skillopt.state.redis.doorbell import LONGEST_BLOCK_S
 
@@ -69,7 +69,7 @@ def test_a_server_that_became_a_replica_is_unavailable(state: RedisState):
 def test_a_server_that_forgot_the_scripts_gets_them_again(state: RedisState):
     lead = take_lead(state)
     state.client.script_flush()
-    want(state, lead)
+    assert want(state, lead).status is WantStatus.SEND
 
 
 def _wrong_type(client: redis.Redis) -> None:

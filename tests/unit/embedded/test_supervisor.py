@@ -95,6 +95,7 @@ def test_deaths_far_apart_are_no_crash_loop(tmp_path):
     with Supervisor(restart=rule) as supervisor:
         supervisor.start(program("worker", tmp_path, ""))
         eventually(lambda: deaths.extend(supervisor.poll()) or len(deaths) > 7, "eight deaths")
+    assert {death.name for death in deaths} == {"worker"}
 
 
 def test_restart_delay_doubles_and_starts_over_after_a_steady_time():

@@ -109,7 +109,10 @@ def test_a_usable_exact_judge_has_no_problems():
 
 
 def test_long_runs_of_tags_and_punctuation_are_judged_in_linear_time():
-    scored(ExactJudge(answer="x"), "<answer>" * 100_000 + "*" * 500_000 + "x")
+    # Quadratic work would not end within the suite's limit for one test.
+    text = "<answer>" * 100_000 + "*" * 500_000 + "x"
+    assert scored(ExactJudge(answer="x"), text).hard == 0.0
+    assert scored(ExactJudge(answer="x"), text + "</answer>").hard == 1.0
 
 
 @settings(deadline=None)

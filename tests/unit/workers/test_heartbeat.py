@@ -158,14 +158,18 @@ def test_a_heart_starts_once_and_may_end_before_it_started(shop: Workshop) -> No
     heartbeat = heart(shop)
     heartbeat.start()
     heartbeat.start()
+    assert shop.state.fleet.workers() == [INFO]
     heartbeat.end()
+    assert shop.state.fleet.workers() == []
     heart(shop).end()
+    assert shop.state.fleet.workers() == []
 
 
 def test_retiring_without_the_state_is_no_error(shop: Workshop) -> None:
     heartbeat = heart(shop, fleet=Port(shop.state.fleet, retire=[StateUnavailable("away")]))
     heartbeat.start()
     heartbeat.end()
+    assert shop.state.fleet.workers() == [INFO], "it expires by itself"
 
 
 # --- calls that are cut -------------------------------------------------------------------------
