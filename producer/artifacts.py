@@ -52,7 +52,7 @@ def write_records(folder: RunFolder, ports: State, state: RunState, facts: Facts
 
 def due_records(state: RunState, facts: Facts) -> Iterator[DueRecords]:
     """Name every record file that the run has reached, in order."""
-    initial = state.plan.skill_hash
+    initial = state.plan.initial_key
     if state.plan.mode == "eval":
         split = state.plan.eval_split or "test"
         if (initial, split) in state.measured:

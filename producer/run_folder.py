@@ -108,11 +108,11 @@ class RunFolder:
     def derive(self, state: RunState) -> None:
         """Write history, skills and the best skill; files that are right stay untouched."""
         write_durably(self.path / "history.jsonl", history_bytes(state))
-        self._write_skill(0, state.plan.skill_hash, state.plan.skill)
+        self._write_skill(0, state.plan.initial_key, state.plan.skill)
         for step in state.steps:
             if step.proposed:
                 self._write_skill(step.proposed.step, step.proposed.skill, step.proposed.text)
-        write_durably(self.path / "best_skill.md", state.texts[state.best].encode())
+        write_durably(self.path / "best_skill.md", state.texts[state.best].skill.encode())
 
     def write_summary(self, summary: Summary) -> None:
         """Write summary.json; what only the present command knows stays out of it."""
@@ -209,7 +209,7 @@ def _readable(plan: RunPlan, origin: Mapping[str, str]) -> bytes:
         "mode": plan.mode,
         **({"eval_split": plan.eval_split} if plan.eval_split else {}),
         "origin": dict(origin),
-        "skill_hash": plan.skill_hash,
+        "skill_hash": plan.initial_key,
         "spec_hash": plan.identity,
         "env": plan.env,
         "tasks": {split: len(plan.splits.of(split)) for split in SPLITS},

@@ -39,7 +39,7 @@ def submit(
     """Create the run of a plan; if it exists, continue it under the plan's budget."""
     run = plan.run_id
     [plan_hash] = state.blobs.put([plan.model_dump_json().encode()])
-    created = RunCreated(run=run, name=plan.name, plan=plan_hash, skill=plan.skill_hash)
+    created = RunCreated(run=run, name=plan.name, plan=plan_hash, skill=plan.initial_key)
     state.budgets.set_caps(run, caps_of(plan.budget))  # before any coordinator sees the run
     is_new = state.runs.create(
         run,

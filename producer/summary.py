@@ -220,7 +220,7 @@ def _calls(spend: Spend) -> Calls:
 
 
 def _initial(state: RunState) -> InitialDocument:
-    skill = state.plan.skill_hash
+    skill = state.plan.initial_key
     val, test = _measured(state, skill, "val"), _measured(state, skill, "test")
     return InitialDocument(hash=skill, val=val, test=test)
 
@@ -239,13 +239,13 @@ def _evaluated(state: RunState) -> EvaluatedSplit | None:
     if state.plan.mode != "eval":
         return None
     split = state.plan.eval_split or "test"
-    score = _measured(state, state.plan.skill_hash, split)
+    score = _measured(state, state.plan.initial_key, split)
     return EvaluatedSplit(split=split, score=score) if score else None
 
 
 def _warnings(state: RunState) -> Iterator[str]:
     """Name what a reader of the scores must know: tasks left out, analyses lost."""
-    shown = dict.fromkeys([state.plan.skill_hash, state.best, state.current])
+    shown = dict.fromkeys([state.plan.initial_key, state.best, state.current])
     said: dict[str, None] = {}
     for (skill, split), measurement in state.measured.items():
         if skill in shown:

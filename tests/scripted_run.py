@@ -58,6 +58,10 @@ def make_plan(**changes: Any) -> RunPlan:
         "optimizer": {"learning_rate": 2, "min_learning_rate": 1, "lr_scheduler": "constant"},
         **changes.pop("settings", {}),
     }
+    # Off unless a test asks for them: each adds calls and decisions of its own.
+    off = {"use_slow_update": False, "use_meta_skill": False}
+    settings["optimizer"] = {**off, **settings["optimizer"]}
+    settings["evaluation"] = {"early_decision": False, **settings.get("evaluation", {})}
     words = ["alpha", "beta", "gamma", "delta", "other", "extra", "alpha", "beta"]
     fields: dict[str, Any] = {
         "name": "greeter",
@@ -233,7 +237,7 @@ class ScriptedRun:
     def __post_init__(self) -> None:
         run = self.plan.run_id
         created = RunCreated(
-            run=run, name=self.plan.name, plan=self.plan.identity, skill=self.plan.skill_hash
+            run=run, name=self.plan.name, plan=self.plan.identity, skill=self.plan.initial_key
         )
         self.factory = JobFactory(self.plan, run)
         self.events.append(created)

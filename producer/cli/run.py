@@ -111,7 +111,9 @@ def run_and_report(
     run_dir = (options.store / "runs" / loaded.plan.run_id).resolve()
     here = {"run_dir": str(run_dir), "skill": str(loaded.skill_path)}
     summary = ended.summary.model_copy(update=here)
-    terminal.show(*final_report(summary, initial=state.plan.skill, best=state.texts[state.best]))
+    terminal.show(
+        *final_report(summary, initial=state.plan.skill, best=state.texts[state.best].skill)
+    )
     terminal.emit(summary.model_dump(mode="json"))
     code = exit_code(state)
     if code:

@@ -60,7 +60,7 @@ class HistoryRow(_Row):
 
 def history_rows(state: RunState) -> Iterator[HistoryRow]:
     """Give the rows of every ended step, in order."""
-    current = best = state.plan.skill_hash
+    current = best = state.plan.initial_key
     best_step = 0
     for step in state.steps:
         if not step.ended:

@@ -79,11 +79,10 @@ def _analyses(
             skill=step.started.skill,
             split="train",
             items=shard,
-            samples=plan.settings.train.samples,
+            samples=range(plan.settings.train.samples),
             stage=f"step {number} / rollout",
         )
-        only = plan.settings.gradient.failure_only
-        for group in groups_of(index, evaluation.attempts, failure_only=only):
+        for group in groups_of(index, evaluation.attempts, plan.settings.gradient):
             recorder.items = group.items
             if _readable(stored, group):
                 analyse(state, stored, recorder, step, group)

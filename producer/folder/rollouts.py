@@ -40,7 +40,7 @@ def locate(state: RunState, facts: Facts, scope: Scope) -> Evaluation:
         skill=scope.skill,
         split=scope.split,
         items=scope.items,
-        samples=scope.samples,
+        samples=range(scope.samples),
         stage=scope.stage,
     )
 

@@ -28,7 +28,7 @@ def check_page(loaded: LoadedSpec) -> list[RenderableType]:
     rows = {
         "name": plan.name,
         "spec": str(loaded.spec_path),
-        "skill": f"{loaded.skill_path} ({short(plan.skill_hash)}, {len(plan.skill):,} characters)",
+        "skill": f"{loaded.skill_path} ({short(plan.initial_key)}, {len(plan.skill):,} characters)",
         "tasks": tasks,
         "steps": (
             f"{total_steps(plan)} ({plan.settings.train.num_epochs} epochs of "
@@ -54,7 +54,7 @@ def check_object(loaded: LoadedSpec) -> dict[str, Any]:
         "name": plan.name,
         "spec": str(loaded.spec_path),
         "spec_hash": plan.identity,
-        "skill": {"path": str(loaded.skill_path), "hash": plan.skill_hash},
+        "skill": {"path": str(loaded.skill_path), "hash": plan.initial_key},
         "tasks": {split: len(plan.splits.of(split)) for split in SPLITS},
         "steps": total_steps(plan),
         "backends": {

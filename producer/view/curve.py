@@ -42,7 +42,7 @@ _STYLES = {"●": "cyan", "o": "cyan", "★": "bold green", "*": "bold green", "
 def curve_points(state: RunState) -> list[CurvePoint]:
     """Read the curve from a run; empty before the first measurement."""
     settings = state.plan.settings.evaluation
-    initial = state.measured.get((state.plan.skill_hash, "val"))
+    initial = state.measured.get((state.plan.initial_key, "val"))
     score = None if initial is None else score_of(initial, settings)
     if score is None:
         return []

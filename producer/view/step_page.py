@@ -35,7 +35,10 @@ def step_page(state: RunState, step: StepState) -> list[RenderableType]:
         how = f" ({', '.join(merges)})" if merges else ""
         parts.append(safe(f"merged to {numbers.plural(len(step.merged.edits), 'edit')}{how}"))
     if step.selected:
-        parts += [_heading("Selected edits"), *_edits(step.selected.edits, _reports(step))]
+        parts += [
+            _heading("Selected edits"),
+            *_edits([e for e in step.selected.edits if isinstance(e, Edit)], _reports(step)),
+        ]
         if step.selected.problem:
             parts.append(safe(f"ranking: {step.selected.problem}", "yellow"))
     if step.skipped:
@@ -53,7 +56,7 @@ def candidate_diff(state: RunState, step: StepState) -> Text:
     if step.proposed is None:
         return Text("no candidate", style="dim")
     return skill_diff(
-        state.texts[step.proposed.parent],
+        state.texts[step.proposed.parent].skill,
         step.proposed.text,
         before_name=f"current {short(step.proposed.parent)}",
         after_name=f"candidate {short(step.proposed.skill)}",

@@ -8,13 +8,18 @@ from producer.summary import reason_of
 from producer.view import numbers
 from producer.view.printable import one_line
 from skillopt.domain.events import (
+    BudgetDecided,
+    Compared,
     Event,
     Finished,
     Gated,
     GaveUp,
+    LeftOut,
     Measured,
     Measurement,
     Merged,
+    MetaLearned,
+    Noted,
     Paused,
     Proposed,
     Reflected,
@@ -78,7 +83,7 @@ def event_words(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm 
         case Measured():
             return measurement_words(event.measurement)
         case StepStarted():
-            edits = numbers.plural(event.edit_budget, "edit")
+            edits = numbers.plural(event.edit_budget or 0, "edit")
             return (
                 f"step {event.step}: epoch {event.epoch}, "
                 f"{numbers.plural(len(event.items), 'task')}, at most {edits}"
@@ -99,6 +104,8 @@ def event_words(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm 
             return f"step {event.step}: skipped: {skip_words(event)}"
         case Gated():
             return f"step {event.step}: {gate_words(event)}"
+        case BudgetDecided() | Noted() | Compared() | MetaLearned() | LeftOut():
+            return event.type
         case GaveUp():
             return _gave_up(event)
         case Paused():

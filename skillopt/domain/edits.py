@@ -13,6 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from skillopt.domain.documents import DocumentName
 from skillopt.domain.layout import (
     BLANK,
     block,
@@ -38,8 +39,11 @@ class Edit(_Record):
     op: str
     target: str = ""
     content: str = ""
+    document: DocumentName = "skill"
     source_type: SourceType = "failure"
     support: tuple[str, ...] = ()
+    #: Training tasks whose own text the content repeats.
+    copied_from: tuple[str, ...] = ()
 
 
 class EditStatus(StrEnum):

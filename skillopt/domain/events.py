@@ -10,10 +10,18 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from skillopt.domain.edits import Edit, EditReport
+from skillopt.domain.changes import Change
+from skillopt.domain.documents import Documents
+from skillopt.domain.edits import EditReport
 from skillopt.domain.item import SplitName
-from skillopt.domain.spec import Budget
+from skillopt.domain.spec import Budget, PairPolicy
 from skillopt.errors import StateCorrupt
+
+#: What brought a candidate: a step's edits, or the guidance at the end of an epoch.
+Source = Literal["step", "slow_update"]
+GroupKind = Literal["failure", "success", "contrast"]
+#: "underpowered": it looks better, but no result of this size could have been accepted.
+Verdict = Literal["accept", "reject", "underpowered", "indecisive"]
 
 
 class _Record(BaseModel):
@@ -23,10 +31,10 @@ class _Record(BaseModel):
 class ItemScore(_Record):
     """One item's score, the mean over its samples.
 
-    `scored` items have both values; `invalid` and `missing` ones have none.
+    `scored` items have both values; others have none. `left_out`: a person decided so.
     """
 
-    status: Literal["scored", "invalid", "missing"]
+    status: Literal["scored", "invalid", "missing", "left_out"]
     hard: float | None = None
     soft: float | None = None
 
@@ -48,9 +56,19 @@ class Measurement(_Record):
 
     @property
     def coverage(self) -> float:
-        """Scored items as a share of those that can be scored at all."""
-        valid = sum(score.status != "invalid" for score in self.items.values())
-        return self.n / valid if valid else 0.0
+        """Scored items as a share of those that can be scored at all; an item that a person
+        left out still counts as one without a score.
+        """
+        return self._share_of("scored", "missing", "left_out")
+
+    @property
+    def completeness(self) -> float:
+        """Scored items as a share of those that a result is still wanted for."""
+        return self._share_of("scored", "missing")
+
+    def _share_of(self, *statuses: str) -> float:
+        counted = sum(score.status in statuses for score in self.items.values())
+        return self.n / counted if counted else 0.0
 
     @property
     def hard(self) -> float | None:
@@ -69,12 +87,16 @@ class GroupReport(_Record):
     """One analyst group: which tasks it saw, what it proposed, or why nothing came of it."""
 
     shard: int
-    kind: Literal["failure", "success"]
+    kind: GroupKind
     items: tuple[str, ...]
     status: Literal["ok", "repaired", "dropped"]
     problem: str = ""
     summary: tuple[str, ...] = ()
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[Change, ...] = ()
+    #: What the copy guard took out.
+    blocked: tuple[Change, ...] = ()
+    #: Reminders for rules that exist and were not followed.
+    notes: tuple[str, ...] = ()
 
 
 class MergeReport(_Record):
@@ -83,6 +105,13 @@ class MergeReport(_Record):
     inputs: int
     status: Literal["merged", "repaired", "fallback"]
     problem: str = ""
+
+
+class Pair(_Record):
+    """What became of a task between two documents, a sample of each."""
+
+    item: str
+    change: Literal["improved", "regressed", "persistent_fail", "stable_success"]
 
 
 class RunCreated(_Record):
@@ -94,9 +123,12 @@ class RunCreated(_Record):
 
 
 class Measured(_Record):
-    """A document was measured outside a gate: the baseline, or a final test."""
+    """A document was measured outside a gate: the baseline, a final test, or an arm of an A/A
+    run, which begins with sample `arm * samples`.
+    """
 
     type: Literal["measured"] = "measured"
+    arm: int = 0
     measurement: Measurement
 
 
@@ -106,7 +138,8 @@ class StepStarted(_Record):
     epoch: int
     skill: str
     items: tuple[str, ...]
-    edit_budget: int
+    #: None: no limit.
+    edit_budget: int | None
 
 
 class Reflected(_Record):
@@ -121,47 +154,132 @@ class Reflected(_Record):
 class Merged(_Record):
     type: Literal["merged"] = "merged"
     step: int
-    edits: tuple[Edit, ...]
+    edits: tuple[Change, ...]
     merges: tuple[MergeReport, ...] = ()
+    blocked: tuple[Change, ...] = ()
+
+
+class BudgetDecided(_Record):
+    """The optimizer chose how many edits this step applies (`lr_control_mode: autonomous`)."""
+
+    type: Literal["budget_decided"] = "budget_decided"
+    step: int
+    edit_budget: int
+    reasoning: str = ""
+    confidence: float | None = None
+    risk_notes: tuple[str, ...] = ()
+    #: "fallback": no usable reply, the schedule decided.
+    status: Literal["ok", "repaired", "fallback"]
+    problem: str = ""
 
 
 class Selected(_Record):
     type: Literal["selected"] = "selected"
     step: int
-    edits: tuple[Edit, ...]
+    edits: tuple[Change, ...]
     how: Literal["all", "ranked", "repaired", "fallback", "none"]
     problem: str = ""
 
 
+class Noted(_Record):
+    """The appendix that the step's candidate will have (skill-aware reflection)."""
+
+    type: Literal["noted"] = "noted"
+    step: int
+    #: All notes, in order; those among them that are new.
+    notes: tuple[str, ...]
+    added: tuple[str, ...]
+    #: "fallback": condensing brought nothing shorter.
+    status: Literal["kept", "consolidated", "fallback"] = "kept"
+    problem: str = ""
+
+
+class Compared(_Record):
+    """Tasks rolled out with the document of the epoch before and with the present one."""
+
+    type: Literal["compared"] = "compared"
+    epoch: int
+    previous: str
+    current: str
+    policy: PairPolicy
+    #: Train tasks that were rolled out, in order.
+    sampled: tuple[str, ...]
+    #: The pairs that the policy keeps.
+    pairs: tuple[Pair, ...]
+
+
+class MetaLearned(_Record):
+    """What the optimizer remembers from now on about how to edit; the target never sees it."""
+
+    type: Literal["meta_learned"] = "meta_learned"
+    epoch: int
+    content: str
+    #: "kept": no usable reply, the memory stays as it was.
+    status: Literal["ok", "repaired", "kept"]
+    problem: str = ""
+
+
 class Proposed(_Record):
-    """A candidate text that differs from every text tried before."""
+    """A candidate that differs from every state of the documents tried before."""
 
     type: Literal["proposed"] = "proposed"
+    #: Of a slow update: the last step of its epoch.
     step: int
+    source: Source = "step"
     parent: str
     skill: str
     text: str
-    reports: tuple[EditReport, ...]
+    memory: str | None = None
+    reports: tuple[EditReport, ...] = ()
+    how: Literal["edits", "rewrite", "compressed", "guidance"] = "edits"
+    #: Training tasks whose own text the candidate repeats and its parent does not.
+    copied_from: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def documents(self) -> Documents:
+        return Documents(skill=self.text, memory=self.memory)
 
 
 class Skipped(_Record):
-    """A step without a candidate."""
+    """A step, or a slow update, without a candidate."""
 
     type: Literal["skipped"] = "skipped"
     step: int
-    reason: Literal["no_edits", "no_change", "already_rejected", "too_long"]
+    source: Source = "step"
+    reason: Literal[
+        "no_edits",
+        "no_change",
+        "already_rejected",
+        "too_long",
+        "no_rewrite",
+        "no_content",
+        "copied",
+    ]
     detail: str = ""
     reports: tuple[EditReport, ...] = ()
 
 
 class Gated(_Record):
-    """The gate's verdict on a candidate: the only way `best` changes."""
+    """The gate's verdict on a candidate: the only way `best` changes.
+
+    `early`: the measurement holds just the items that decided; the others could not have changed
+    the verdict.
+    """
 
     type: Literal["gated"] = "gated"
     step: int
+    source: Source = "step"
     skill: str
-    verdict: Literal["accept", "reject", "indecisive"]
+    verdict: Verdict
+    #: The candidate becomes current whatever the verdict.
+    forced: bool = False
     new_best: bool = False
+    early: bool = False
+    #: With `significance`: the chance of such a gain between equal documents, and the part of the
+    #: run's error that this gate may spend.
+    p_value: float | None = None
+    level: float | None = None
     metric: str
     #: Both arms on the items that both have a score for.
     candidate_score: float | None
@@ -171,6 +289,18 @@ class Gated(_Record):
     regressed: tuple[str, ...] = ()
     reason: str
     measurement: Measurement
+
+    @property
+    def adopted(self) -> bool:
+        """Whether the candidate is the current document from here on."""
+        return self.verdict == "accept" or (self.forced and self.verdict != "indecisive")
+
+
+class LeftOut(_Record):
+    """A person takes tasks out of every later comparison: task -> why."""
+
+    type: Literal["left_out"] = "left_out"
+    items: dict[str, str]
 
 
 class GaveUp(_Record):
@@ -205,10 +335,15 @@ Event = (
     | StepStarted
     | Reflected
     | Merged
+    | BudgetDecided
     | Selected
+    | Noted
+    | Compared
+    | MetaLearned
     | Proposed
     | Skipped
     | Gated
+    | LeftOut
     | GaveUp
     | Paused
     | Resumed

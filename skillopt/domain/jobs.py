@@ -15,7 +15,19 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from skillopt.domain.fingerprint import canonical_json, sha256_hex
 from skillopt.errors import StateCorrupt
 
-OptimizeStage = Literal["reflect_failure", "reflect_success", "merge", "rank"]
+OptimizeStage = Literal[
+    "reflect_failure",
+    "reflect_success",
+    "reflect_contrast",
+    "merge",
+    "learning_rate",
+    "rank",
+    "rewrite",
+    "compress",
+    "consolidate",
+    "slow_update",
+    "meta_skill",
+]
 
 
 class _Spec(BaseModel):
@@ -40,6 +52,9 @@ class RolloutSpec(_Spec):
     kind: Literal["rollout"] = "rollout"
     env: str = "tasks"
     skill: str
+    #: "folder": `skill` is the hash of the folder's manifest, which names the text.
+    layout: Literal["folder"] | None = None
+    memory: str | None = None
     prompt: str
     template: str
     backend: str

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from skillopt.domain.documents import Documents
 from skillopt.domain.events import (
+    BudgetDecided,
+    Compared,
     Finished,
     Gated,
     Measurement,
     Merged,
+    MetaLearned,
+    Noted,
     Paused,
     Proposed,
     Reflected,
@@ -31,7 +36,9 @@ class StepState:
     started: StepStarted
     reflected: Reflected | None = None
     merged: Merged | None = None
+    budget: BudgetDecided | None = None
     selected: Selected | None = None
+    noted: Noted | None = None
     proposed: Proposed | None = None
     skipped: Skipped | None = None
     gated: Gated | None = None
@@ -42,10 +49,32 @@ class StepState:
             self.gated is not None and self.gated.verdict != "indecisive"
         )
 
+    @property
+    def edit_budget(self) -> int | None:
+        """How many changes the step may apply; None is no limit."""
+        return self.budget.edit_budget if self.budget else self.started.edit_budget
+
+
+@dataclass(frozen=True)
+class EpochEnd:
+    """What has happened at the end of an epoch so far."""
+
+    compared: Compared
+    proposed: Proposed | None = None
+    skipped: Skipped | None = None
+    gated: Gated | None = None
+    meta: MetaLearned | None = None
+
+    @property
+    def slow_update_ended(self) -> bool:
+        return self.skipped is not None or (
+            self.gated is not None and self.gated.verdict != "indecisive"
+        )
+
 
 @dataclass(frozen=True)
 class RunState:
-    """Everything that is known of a run. `current` and `best` are document hashes."""
+    """Everything that is known of a run. `current` and `best` name states of the documents."""
 
     run: str
     plan: RunPlan
@@ -53,11 +82,19 @@ class RunState:
     best: str
     budget: Budget = field(default_factory=Budget)
     best_step: int = 0
-    #: Every document of this run by its hash.
-    texts: dict[str, str] = field(default_factory=dict)
+    #: Every state of the documents in this run, by its key.
+    texts: dict[str, Documents] = field(default_factory=dict)
     measured: dict[tuple[str, SplitName], Measurement] = field(default_factory=dict)
+    #: The measurements of an A/A run.
+    arms: tuple[Measurement, ...] = ()
     rejected: frozenset[str] = frozenset()
     steps: tuple[StepState, ...] = ()
+    #: By epoch.
+    epoch_ends: dict[int, EpochEnd] = field(default_factory=dict)
+    #: What the optimizer remembers about editing; "" until the first epoch that taught it any.
+    meta_skill: str = ""
+    #: Tasks that a person took out of every comparison, and why.
+    left_out: dict[str, str] = field(default_factory=dict)
     given_up: dict[str, str] = field(default_factory=dict)
     paused: Paused | None = None
     finished: Finished | None = None
@@ -66,6 +103,14 @@ class RunState:
     def step(self) -> StepState | None:
         """The step under way."""
         return self.steps[-1] if self.steps and not self.steps[-1].ended else None
+
+    @property
+    def gates(self) -> tuple[Gated, ...]:
+        """Every gate that has decided, in order."""
+        found = [step.gated for step in self.steps]
+        found += [end.gated for end in self.epoch_ends.values()]
+        decided = [gated for gated in found if gated and gated.verdict != "indecisive"]
+        return tuple(sorted(decided, key=lambda gated: (gated.step, gated.source != "step")))
 
     @property
     def status(self) -> Status:

@@ -19,6 +19,9 @@ MAX_TURNS = 8
 #: Where a task's own system prompt wants the skill.
 SKILL_SLOT = "{skill_section}"
 
+#: Where the attempt template wants the memory; without it, at the end.
+MEMORY_SLOT = "{{memory}}"
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -42,23 +45,32 @@ class AttemptResult:
 Chat = Callable[[Sequence[Message], Sequence[Tool]], Turn]
 
 
-def first_messages(prompt: TaskPrompt, skill: str, template: str) -> tuple[Message, ...]:
-    """Put a task to the target: the skill in the system prompt, the task in the user's."""
+def first_messages(
+    prompt: TaskPrompt, skill: str, template: str, memory: str = ""
+) -> tuple[Message, ...]:
+    """Put a task to the target: the documents in the system prompt, the task in the user's."""
+    remembered = f"## Memory\n\n{memory.strip()}\n" if memory.strip() else ""
     if prompt.system:
         block = f"## Skill\n\n{skill.strip()}\n"
+        if remembered:
+            block = f"{block}\n{remembered}"
         has_slot = SKILL_SLOT in prompt.system
         system = (
             prompt.system.replace(SKILL_SLOT, block) if has_slot else f"{block}\n{prompt.system}"
         )
     else:
-        system = fill(template, {"skill": skill.strip()})
+        if MEMORY_SLOT not in template:
+            template = f"{template.rstrip()}\n\n{MEMORY_SLOT}\n"
+        system = fill(template, {"skill": skill.strip(), "memory": remembered}).rstrip()
     user = prompt.task if not prompt.context else f"{prompt.task}\n\n## Context\n\n{prompt.context}"
     return (Message(role="system", content=system), Message(role="user", content=user))
 
 
-def attempt(chat: Chat, prompt: TaskPrompt, skill: str, template: str) -> AttemptResult:
+def attempt(
+    chat: Chat, prompt: TaskPrompt, skill: str, template: str, memory: str = ""
+) -> AttemptResult:
     """Let the target work on a task until it answers without calling a tool."""
-    messages = list(first_messages(prompt, skill, template))
+    messages = list(first_messages(prompt, skill, template, memory))
     offered = {tool.name: tool for tool in prompt.tools}
     called: list[str] = []
     for turn_number in range(MAX_TURNS):

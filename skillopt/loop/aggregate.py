@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from skillopt.domain.changes import Change
 from skillopt.domain.edits import Edit
-from skillopt.domain.events import MergeReport
+from skillopt.domain.events import Merged, MergeReport
 from skillopt.domain.messages import Message
 from skillopt.domain.run import RunState, StepState
 from skillopt.loop.ask import ask
+from skillopt.loop.decision import StageResult
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory, WantedJob
 from skillopt.loop.prompt_parts import edit_rows, fenced, section
@@ -26,16 +28,6 @@ Branch = Literal["failure", "success", "final"]
 
 #: Share of common words from which a merged edit counts as coming from an input.
 RESEMBLANCE = 0.4
-
-
-@dataclass(frozen=True)
-class Merging:
-    """A merge as far as it has come: the edits, or the jobs still wanted for them."""
-
-    edits: Patch | None = None
-    wanted: tuple[WantedJob, ...] = ()
-    reports: tuple[MergeReport, ...] = ()
-    given_up: str = ""
 
 
 @dataclass
@@ -95,24 +87,33 @@ class _Merger:
         return edits or inputs
 
 
-def aggregate(state: RunState, facts: Facts, factory: JobFactory, step: StepState) -> Merging:
+def aggregate(
+    state: RunState, facts: Facts, factory: JobFactory, step: StepState
+) -> StageResult[Merged]:
     """Merge the edits of a reflected step."""
     assert step.reflected is not None
-    groups = [group for group in step.reflected.groups if group.edits]
+    groups = [(g.kind, found) for g in step.reflected.groups if (found := _edits(g.edits))]
     merger = _Merger(state, facts, factory, step)
-    failures = merger.tree("failure", [g.edits for g in groups if g.kind == "failure"])
-    successes = merger.tree("success", [g.edits for g in groups if g.kind == "success"])
+    failures = merger.tree("failure", [patch for kind, patch in groups if kind != "success"])
+    successes = merger.tree("success", [patch for kind, patch in groups if kind == "success"])
     edits: Patch | None = None
     if failures is not None and successes is not None:
         both = [patch for patch in (failures, successes) if patch]
         edits = merger.merge("final", 1, both) if both else ()
-    return Merging(edits, tuple(merger.wanted), tuple(merger.reports), merger.given_up)
+    if edits is None or merger.given_up:
+        return StageResult(wanted=tuple(merger.wanted), given_up=merger.given_up)
+    number, reports = step.started.step, tuple(merger.reports)
+    return StageResult(Merged(step=number, edits=edits, merges=reports))
+
+
+def _edits(changes: Sequence[Change]) -> Patch:
+    return tuple(change for change in changes if isinstance(change, Edit))
 
 
 def messages_for(state: RunState, step: StepState, edits: Sequence[Edit]) -> tuple[Message, ...]:
     user = "\n".join(
         [
-            section("Current skill", fenced(state.texts[step.started.skill])),
+            section("Current skill", fenced(state.texts[step.started.skill].skill)),
             section("Proposed edits", edit_rows(edits)),
         ]
     )

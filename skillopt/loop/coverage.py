@@ -18,7 +18,7 @@ def too_little(
     invalid a retry brings nothing, so a run must not wait for one unless it cannot go on at all.
     """
     least = state.plan.settings.evaluation.min_coverage
-    if measurement.n and measurement.coverage >= least:
+    if measurement.n and measurement.completeness >= least:
         return None
     missing = [item for item, score in measurement.items.items() if score.status == "missing"]
     if may_be_empty and not missing:

@@ -28,6 +28,8 @@ class Attempt:
     reply_line: LedgerLine | None = None
     judge_line: LedgerLine | None = None
     wanted: WantedJob | None = None
+    #: A person took the item out of every comparison.
+    left_out: bool = False
 
     @property
     def settled(self) -> bool:
@@ -45,7 +47,7 @@ class Attempt:
     @property
     def missing(self) -> bool:
         """Whether there is no result, nor any to wait for."""
-        return self.settled and not self.invalid and self.judge_line is None
+        return self.settled and not self.left_out and not self.invalid and not self.judge_line
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,23 @@ class Evaluation:
         return any(attempt.missing for attempt in self.attempts)
 
     def measurement(self) -> Measurement:
+        items = {item: _item_score(attempts) for item, attempts in self._by_item().items()}
+        return Measurement(skill=self.skill, split=self.split, items=items)
+
+    def complete_prefix(self) -> Measurement:
+        """Measure the items, in order, up to the first that has no result (yet)."""
+        items: dict[str, ItemScore] = {}
+        for item, attempts in self._by_item().items():
+            if not all(attempt.settled and not attempt.missing for attempt in attempts):
+                break
+            items[item] = _item_score(attempts)
+        return Measurement(skill=self.skill, split=self.split, items=items)
+
+    def _by_item(self) -> dict[str, list[Attempt]]:
         by_item: dict[str, list[Attempt]] = {}
         for attempt in self.attempts:
             by_item.setdefault(attempt.item.id, []).append(attempt)
-        items = {item: _item_score(attempts) for item, attempts in by_item.items()}
-        return Measurement(skill=self.skill, split=self.split, items=items)
+        return by_item
 
 
 def evaluate(
@@ -85,14 +99,14 @@ def evaluate(
     skill: str,
     split: SplitName,
     items: Sequence[Item],
-    samples: int,
+    samples: range,
     stage: str,
 ) -> Evaluation:
     """Look at a document on items: what is known and what is wanted, in a fixed order."""
     attempts = tuple(
         _attempt(state, facts, factory, skill, item, sample, stage)
         for item in items
-        for sample in range(samples)
+        for sample in samples
     )
     return Evaluation(skill, split, attempts)
 
@@ -106,12 +120,15 @@ def _attempt(
     sample: int,
     stage: str,
 ) -> Attempt:
-    rollout = factory.rollout(skill, item, sample)
+    documents = state.texts[skill]
+    rollout = factory.rollout(skill, documents, item, sample)
+    if item.id in state.left_out:
+        return Attempt(item, sample, rollout.id, left_out=True)
     reply_line = facts.line(rollout.id)
     wanted = None
     if reply_line is None:
         if rollout.id not in state.given_up:
-            wanted = factory.wanted_rollout(rollout, state.texts[skill], item, stage)
+            wanted = factory.wanted_rollout(rollout, documents, item, stage)
         return Attempt(item, sample, rollout.id, wanted=wanted)
     if reply_line.outcome == "invalid":
         return Attempt(item, sample, rollout.id, reply_line=reply_line)
@@ -130,6 +147,8 @@ def reply_body(facts: Facts, job: str) -> ReplyBody:
 
 
 def _item_score(attempts: list[Attempt]) -> ItemScore:
+    if any(attempt.left_out for attempt in attempts):
+        return ItemScore(status="left_out")
     if any(attempt.invalid for attempt in attempts):
         return ItemScore(status="invalid")
     lines = [attempt.judge_line for attempt in attempts if attempt.judge_line is not None]

@@ -7,12 +7,17 @@ from dataclasses import replace
 from functools import reduce
 
 from skillopt.domain.events import (
+    BudgetDecided,
+    Compared,
     Event,
     Finished,
     Gated,
     GaveUp,
+    LeftOut,
     Measured,
     Merged,
+    MetaLearned,
+    Noted,
     Paused,
     Proposed,
     Reflected,
@@ -20,10 +25,11 @@ from skillopt.domain.events import (
     RunCreated,
     Selected,
     Skipped,
+    Source,
     StepStarted,
 )
 from skillopt.domain.plan import RunPlan
-from skillopt.domain.run import RunState, StepState
+from skillopt.domain.run import EpochEnd, RunState, StepState
 from skillopt.errors import StateCorrupt
 
 
@@ -34,7 +40,7 @@ def begin(plan: RunPlan, created: RunCreated) -> RunState:
         plan=plan,
         current=created.skill,
         best=created.skill,
-        texts={created.skill: plan.skill},
+        texts={created.skill: plan.initial},
         budget=plan.budget,
     )
 
@@ -55,6 +61,8 @@ def apply(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911, PL
             raise StateCorrupt("a run is created once")
         case Measured():
             measurement = event.measurement
+            if state.plan.mode == "aa":
+                return replace(state, arms=(*state.arms, measurement))
             key = (measurement.skill, measurement.split)
             return replace(state, measured={**state.measured, key: measurement})
         case StepStarted():
@@ -63,15 +71,26 @@ def apply(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911, PL
             return _in_step(state, reflected=event)
         case Merged():
             return _in_step(state, merged=event)
+        case BudgetDecided():
+            return _in_step(state, budget=event)
         case Selected():
             return _in_step(state, selected=event)
+        case Noted():
+            return _in_step(state, noted=event)
+        case Compared():
+            ends = {**state.epoch_ends, event.epoch: EpochEnd(compared=event)}
+            return replace(state, epoch_ends=ends)
+        case MetaLearned():
+            return replace(_at_epoch_end(state, meta=event), meta_skill=event.content)
         case Proposed():
-            texts = {**state.texts, event.skill: event.text}
-            return replace(_in_step(state, proposed=event), texts=texts)
+            texts = {**state.texts, event.skill: event.documents}
+            return replace(_of_source(state, event.source, proposed=event), texts=texts)
         case Skipped():
-            return _in_step(state, skipped=event)
+            return _of_source(state, event.source, skipped=event)
         case Gated():
             return _gated(state, event)
+        case LeftOut():
+            return replace(state, left_out={**state.left_out, **event.items})
         case GaveUp():
             return replace(state, given_up={**state.given_up, **event.jobs})
         case Paused():
@@ -89,13 +108,26 @@ def _in_step(state: RunState, **parts: Event) -> RunState:
     return replace(state, steps=(*state.steps[:-1], changed))
 
 
+def _at_epoch_end(state: RunState, **parts: Event) -> RunState:
+    epoch, end = next(reversed(state.epoch_ends.items()), (0, None))
+    if end is None:
+        raise StateCorrupt("an event of an epoch's end stands before any epoch ended")
+    changed = replace(end, **parts)  # type: ignore[arg-type]  # names match their events
+    return replace(state, epoch_ends={**state.epoch_ends, epoch: changed})
+
+
+def _of_source(state: RunState, source: Source, **parts: Event) -> RunState:
+    return _in_step(state, **parts) if source == "step" else _at_epoch_end(state, **parts)
+
+
 def _gated(state: RunState, event: Gated) -> RunState:
-    state = _in_step(state, gated=event)
+    state = _of_source(state, event.source, gated=event)
     if event.verdict == "indecisive":
         return state
-    key = (event.skill, event.measurement.split)
-    state = replace(state, measured={**state.measured, key: event.measurement})
-    if event.verdict == "reject":
+    if not event.early:  # a part of a measurement is no measurement
+        key = (event.skill, event.measurement.split)
+        state = replace(state, measured={**state.measured, key: event.measurement})
+    if not event.adopted:
         return replace(state, rejected=state.rejected | {event.skill})
     state = replace(state, current=event.skill)
     if event.new_best:

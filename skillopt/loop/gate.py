@@ -11,22 +11,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from skillopt.domain.events import Measurement
+from skillopt.domain.events import Measurement, Verdict
 from skillopt.domain.spec import Evaluation
+from skillopt.loop.gate_rules import GateRules
 
 #: Two means over the same items that differ by less than this differ by rounding only.
 EPSILON = 1e-9
 
 
 @dataclass(frozen=True)
-class Verdict:
-    verdict: Literal["accept", "reject", "indecisive"]
+class Opinion:
+    """What the gate makes of a candidate, and why."""
+
+    verdict: Verdict
     candidate: float | None
     current: float | None
     pairs: int
     improved: tuple[str, ...]
     regressed: tuple[str, ...]
     reason: str
+    p_value: float | None = None
 
 
 def item_score(hard: float, soft: float, settings: Evaluation) -> float:
@@ -55,14 +59,15 @@ def score_of(measurement: Measurement, settings: Evaluation) -> float | None:
     return mean(list(scores(measurement, settings).values()))
 
 
-def judge_candidate(candidate: Measurement, current: Measurement, settings: Evaluation) -> Verdict:
+def judge_candidate(candidate: Measurement, current: Measurement, rules: GateRules) -> Opinion:
     """Compare a candidate with the current document."""
+    settings = rules.settings
     new, old = scores(candidate, settings), scores(current, settings)
     paired = [item for item in candidate.items if item in new and item in old]
     new_mean, old_mean = mean([new[i] for i in paired]), mean([old[i] for i in paired])
     improved = tuple(i for i in paired if new[i] > old[i] + EPSILON)
     regressed = tuple(i for i in paired if new[i] < old[i] - EPSILON)
-    coverage = min(candidate.coverage, current.coverage)
+    coverage = min(candidate.completeness, current.completeness)
     changes = f"{len(improved)} improved, {len(regressed)} regressed"
     missing = sum(score.status == "missing" for score in candidate.items.values())
     if new_mean is None or old_mean is None:
@@ -71,16 +76,16 @@ def judge_candidate(candidate: Measurement, current: Measurement, settings: Eval
         if missing:
             reason += f"; {missing} of {len(candidate.items)} have no result yet"
         word: Literal["reject", "indecisive"] = "indecisive" if missing else "reject"
-        return Verdict(word, new_mean, old_mean, 0, improved, regressed, reason)
+        return Opinion(word, new_mean, old_mean, 0, improved, regressed, reason)
     if coverage < settings.min_coverage:
         reason = (
             f"{missing} of {len(candidate.items)} items have no score: coverage "
             f"{coverage:.0%} is below min_coverage {settings.min_coverage:.0%}"
         )
-        return Verdict("indecisive", new_mean, old_mean, len(paired), improved, regressed, reason)
+        return Opinion("indecisive", new_mean, old_mean, len(paired), improved, regressed, reason)
     if new_mean > old_mean + EPSILON:
         reason = f"{settings.gate_metric} rose from {old_mean:.3f} to {new_mean:.3f} ({changes})"
-        return Verdict("accept", new_mean, old_mean, len(paired), improved, regressed, reason)
+        return Opinion("accept", new_mean, old_mean, len(paired), improved, regressed, reason)
     moved = "fell" if new_mean < old_mean - EPSILON else "stayed"
     reason = f"{settings.gate_metric} {moved}: {old_mean:.3f} to {new_mean:.3f} ({changes})"
-    return Verdict("reject", new_mean, old_mean, len(paired), improved, regressed, reason)
+    return Opinion("reject", new_mean, old_mean, len(paired), improved, regressed, reason)

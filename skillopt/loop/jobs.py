@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from skillopt.domain.fingerprint import canonical_json, sha256_hex
+from skillopt.domain.documents import Documents
+from skillopt.domain.fingerprint import canonical_json, sha256_hex, text_hash
 from skillopt.domain.item import Item
 from skillopt.domain.jobs import JobSpec, JudgeSpec, OptimizeSpec, OptimizeStage, RolloutSpec
 from skillopt.domain.messages import Message, encode_messages
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.results import ReplyBody
+from skillopt.domain.skill_folder import manifest
 from skillopt.domain.usage import Role
 
 
@@ -54,17 +56,20 @@ class JobFactory:
         self._attempt = plan.templates["attempt"].encode()
         self._attempt_hash = sha256_hex(self._attempt)
         self._items: dict[str, _Encoded] = {}
+        self._skills: dict[str, str] = {}
         self._rollouts: dict[tuple[str, str, int], RolloutSpec] = {}
         self._judgements: dict[tuple[str, str], JudgeSpec] = {}
 
-    def rollout(self, skill: str, item: Item, sample: int) -> RolloutSpec:
-        """Give the spec of one attempt with the document of hash `skill`."""
-        key = (skill, item.id, sample)
-        known = self._rollouts.get(key)
+    def rollout(self, key: str, documents: Documents, item: Item, sample: int) -> RolloutSpec:
+        """Give the spec of one attempt with the documents that `key` names."""
+        wanted = (key, item.id, sample)
+        known = self._rollouts.get(wanted)
         if known is None:
-            known = self._rollouts[key] = RolloutSpec(
+            known = self._rollouts[wanted] = RolloutSpec(
                 env=self._plan.env,
-                skill=skill,
+                skill=self._skill_hash(key, documents),
+                layout=None if self._plan.files is None else "folder",
+                memory=text_hash(documents.memory) if documents.memory else None,
                 prompt=self._encoded(item).prompt_hash,
                 template=self._attempt_hash,
                 backend=self._plan.backends["target"].fingerprint,
@@ -73,13 +78,20 @@ class JobFactory:
             )
         return known
 
-    def wanted_rollout(self, spec: RolloutSpec, text: str, item: Item, label: str) -> WantedJob:
+    def wanted_rollout(
+        self, spec: RolloutSpec, documents: Documents, item: Item, label: str
+    ) -> WantedJob:
         encoded = self._encoded(item)
+        texts = [documents.skill.encode()]
+        if self._plan.files is not None:
+            texts.append(manifest(documents.skill, self._plan.files))
+        if documents.memory:
+            texts.append(documents.memory.encode())
         return WantedJob(
             spec,
             role="target",
             label=f"{label} / {item.id} / {spec.sample}",
-            blobs=(text.encode(), encoded.prompt, self._attempt, encoded.judge),
+            blobs=(*texts, encoded.prompt, self._attempt, encoded.judge),
             judge=encoded.judge,
             judge_version=encoded.judge_version,
         )
@@ -115,6 +127,12 @@ class JobFactory:
             salt=self._salt,
         )
         return WantedJob(spec, role="optimizer", label=label, blobs=(encoded,))
+
+    def _skill_hash(self, key: str, documents: Documents) -> str:
+        known = self._skills.get(key)
+        if known is None:
+            known = self._skills[key] = self._plan.skill_hash(documents.skill)
+        return known
 
     def _encoded(self, item: Item) -> _Encoded:
         known = self._items.get(item.id)

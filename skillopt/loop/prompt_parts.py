@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from skillopt.domain.changes import Change
 from skillopt.domain.edits import Edit
 from skillopt.domain.run import StepState
 
@@ -33,7 +34,7 @@ def cut(text: str, limit: int) -> str:
     return f"{text[:head]}\n[… {left_out} characters left out …]\n{text[-tail:]}"
 
 
-def edit_rows(edits: Sequence[Edit]) -> str:
+def edit_rows(edits: Sequence[Change]) -> str:
     """Show edits as a JSON array; `support` is how many tasks are behind each."""
     rows = [
         {
@@ -45,6 +46,7 @@ def edit_rows(edits: Sequence[Edit]) -> str:
             "support": len(edit.support),
         }
         for index, edit in enumerate(edits)
+        if isinstance(edit, Edit)
     ]
     return json.dumps(rows, ensure_ascii=False, indent=1)
 
@@ -62,5 +64,6 @@ def earlier_steps(steps: Sequence[StepState]) -> str:
             lines += [
                 f"  - {edit.op}: {json.dumps(edit.content or edit.target, ensure_ascii=False)}"
                 for edit in step.selected.edits
+                if isinstance(edit, Edit)
             ]
     return "\n".join(lines)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from skillopt.domain.edits import Edit
-from skillopt.domain.events import GroupReport
+from skillopt.domain.events import GroupKind, GroupReport
 from skillopt.domain.item import Item
 from skillopt.domain.messages import Message
 from skillopt.domain.results import JudgementBody, ReplyBody
 from skillopt.domain.run import RunState, StepState
+from skillopt.domain.spec import Gradient
 from skillopt.errors import StateCorrupt
 from skillopt.loop.ask import Answer, ask
 from skillopt.loop.evaluate import Attempt, reply_body
@@ -20,8 +20,6 @@ from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory
 from skillopt.loop.prompt_parts import cut, earlier_steps, fenced, section
 from skillopt.loop.replies import AnalystReply, parse_analyst
-
-GroupKind = Literal["failure", "success"]
 
 #: Characters of one attempt that an analyst sees; long texts keep their head and tail.
 TASK_LIMIT = 2_000
@@ -50,13 +48,13 @@ class Group:
         return tuple(dict.fromkeys(attempt.item.id for attempt in self.attempts))
 
 
-def groups_of(shard: int, attempts: Sequence[Attempt], *, failure_only: bool) -> list[Group]:
+def groups_of(shard: int, attempts: Sequence[Attempt], settings: Gradient) -> list[Group]:
     """Split a judged shard into at most one failure and one success group."""
     scored = [attempt for attempt in attempts if attempt.scored]
     failed = tuple(a for a in scored if a.judge_line and (a.judge_line.hard or 0.0) < 1.0)
     passed = tuple(a for a in scored if a not in failed)
     groups = [Group(shard, "failure", failed)] if failed else []
-    if passed and not failure_only:
+    if passed and not settings.failure_only:
         groups.append(Group(shard, "success", passed))
     return groups
 
@@ -84,7 +82,7 @@ def messages_for(
     epoch = step.started.epoch
     before = [s for s in state.steps if s.started.epoch == epoch and s.ended]
     parts = [
-        section("Current skill", fenced(state.texts[step.started.skill])),
+        section("Current skill", fenced(state.texts[step.started.skill].skill)),
         section("Edits wanted", f"Propose at most {step.started.edit_budget} edits."),
     ]
     if state.plan.settings.preferences:
@@ -118,7 +116,9 @@ def failing_criteria(seen: Sequence[Seen]) -> str:
     return "\n".join(lines) or "- the judge gave no criterion"
 
 
-def report_of(group: Group, answer: Answer[AnalystReply], budget: int) -> GroupReport:
+def report_of(
+    state: RunState, step: StepState, group: Group, answer: Answer[AnalystReply]
+) -> GroupReport:
     """Record what came of a group; provenance is ours: the tasks the analyst was shown."""
     if answer.value is None:
         return GroupReport(
@@ -133,10 +133,10 @@ def report_of(group: Group, answer: Answer[AnalystReply], budget: int) -> GroupR
             op=edit.op,
             target=edit.target,
             content=edit.content,
-            source_type=group.kind,
+            source_type="success" if group.kind == "success" else "failure",
             support=group.items,
         )
-        for edit in answer.value.edits[:budget]
+        for edit in answer.value.edits[: step.started.edit_budget]
     )
     return GroupReport(
         shard=group.shard,

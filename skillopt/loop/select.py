@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
-from skillopt.domain.edits import Edit
+from skillopt.domain.changes import Change
 from skillopt.domain.events import Selected
 from skillopt.domain.messages import Message
 from skillopt.domain.run import RunState, StepState
 from skillopt.loop.ask import ask
+from skillopt.loop.decision import StageResult
 from skillopt.loop.facts import Facts
-from skillopt.loop.jobs import JobFactory, WantedJob
+from skillopt.loop.jobs import JobFactory
 from skillopt.loop.prompt_parts import edit_rows, fenced, section
 from skillopt.loop.replies import parse_rank
 
 
-@dataclass(frozen=True)
-class Selecting:
-    selected: Selected | None = None
-    wanted: tuple[WantedJob, ...] = ()
-    given_up: str = ""
-
-
-def select(state: RunState, facts: Facts, factory: JobFactory, step: StepState) -> Selecting:
+def select(
+    state: RunState, facts: Facts, factory: JobFactory, step: StepState
+) -> StageResult[Selected]:
     """Choose the edits to apply; the selected order is the order of application."""
     assert step.merged is not None
-    number, budget, edits = step.started.step, step.started.edit_budget, step.merged.edits
+    number, budget, edits = step.started.step, step.edit_budget, step.merged.edits
     if not edits or budget == 0:
-        return Selecting(Selected(step=number, edits=(), how="none"))
-    if len(edits) <= budget:
-        return Selecting(Selected(step=number, edits=edits, how="all"))
+        return StageResult(Selected(step=number, edits=(), how="none"))
+    if budget is None or len(edits) <= budget:
+        return StageResult(Selected(step=number, edits=edits, how="all"))
     answer = ask(
         state,
         facts,
@@ -41,25 +36,25 @@ def select(state: RunState, facts: Facts, factory: JobFactory, step: StepState) 
         label=f"step {number} / rank",
     )
     if answer.wanted:
-        return Selecting(wanted=(answer.wanted,))
+        return StageResult(wanted=(answer.wanted,))
     if answer.status == "given_up":
-        return Selecting(given_up=answer.problem)
+        return StageResult(given_up=answer.problem)
     indices = answer.value.selected_indices[:budget] if answer.value else ()
     if not indices:
         problem = answer.problem or "the ranking selected nothing"
         first = edits[:budget]
-        return Selecting(Selected(step=number, edits=first, how="fallback", problem=problem))
+        return StageResult(Selected(step=number, edits=first, how="fallback", problem=problem))
     how = "repaired" if answer.status == "repaired" else "ranked"
     chosen = tuple(edits[index] for index in indices)
-    return Selecting(Selected(step=number, edits=chosen, how=how, problem=answer.problem))
+    return StageResult(Selected(step=number, edits=chosen, how=how, problem=answer.problem))
 
 
 def messages_for(
-    state: RunState, step: StepState, edits: tuple[Edit, ...], budget: int
+    state: RunState, step: StepState, edits: tuple[Change, ...], budget: int
 ) -> tuple[Message, ...]:
     user = "\n".join(
         [
-            section("Current skill", fenced(state.texts[step.started.skill])),
+            section("Current skill", fenced(state.texts[step.started.skill].skill)),
             section("Edits", edit_rows(edits)),
             section("Edits wanted", f"Select at most {budget} edits."),
         ]

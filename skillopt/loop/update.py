@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from skillopt.domain.edits import apply_edits
+from skillopt.domain.edits import Edit, apply_edits
 from skillopt.domain.events import Proposed, Skipped
-from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.run import RunState, StepState
 from skillopt.domain.skill import SkillDocument
+from skillopt.loop.decision import StageResult
+from skillopt.loop.facts import Facts
+from skillopt.loop.jobs import JobFactory
 
 #: A rough count that needs no tokenizer; the limit it serves is rough as well.
 CHARACTERS_PER_TOKEN = 4
 
 
-def update(state: RunState, step: StepState) -> Proposed | Skipped:
+def update(
+    state: RunState, facts: Facts, factory: JobFactory, step: StepState
+) -> StageResult[Proposed | Skipped]:
     """Give the candidate, or why there is none: nothing to try is dropped before any rollout."""
+    return StageResult(_candidate(state, step))
+
+
+def _candidate(state: RunState, step: StepState) -> Proposed | Skipped:
     assert step.selected is not None
     number = step.started.step
     if not step.selected.edits:
         return Skipped(step=number, reason="no_edits", detail="no edit was proposed")
-    applied = apply_edits(SkillDocument.parse(state.texts[state.current]), step.selected.edits)
+    edits = [change for change in step.selected.edits if isinstance(change, Edit)]
+    applied = apply_edits(SkillDocument.parse(state.texts[state.current].skill), edits)
     text = applied.document.render()
-    skill = text_hash(text)
+    documents = state.texts[state.current].with_text("skill", text)
+    skill = state.plan.key_of(documents)
     if skill == state.current:
         detail = "no edit changed the document"
         return Skipped(step=number, reason="no_change", detail=detail, reports=applied.reports)
@@ -35,5 +45,10 @@ def update(state: RunState, step: StepState) -> Proposed | Skipped:
         detail = f"about {tokens} tokens, max_skill_tokens is {limit}"
         return Skipped(step=number, reason="too_long", detail=detail, reports=applied.reports)
     return Proposed(
-        step=number, parent=state.current, skill=skill, text=text, reports=applied.reports
+        step=number,
+        parent=state.current,
+        skill=skill,
+        text=text,
+        memory=documents.memory,
+        reports=applied.reports,
     )

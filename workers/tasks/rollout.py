@@ -14,6 +14,7 @@ from skillopt.domain.item import TaskPrompt, Tool
 from skillopt.domain.jobs import JobSpec, JudgeSpec, RolloutSpec
 from skillopt.domain.messages import Message, encode_messages
 from skillopt.domain.results import InvalidBody, Receipt, ReplyBody
+from skillopt.domain.skill_folder import SKILL_FILE, read_manifest
 from skillopt.envs.tasks import Turn, attempt
 from skillopt.errors import ContentFiltered, StateCorrupt
 from skillopt.gateway.gateway import JobCalls
@@ -33,7 +34,10 @@ TRAJECTORY_LIMIT = 256_000
 
 def run(container: Container, spec: JobSpec, message: TryJob, held: Held) -> Sequence[Finished]:
     assert isinstance(spec, RolloutSpec)
-    inputs = container.inputs.load([spec.skill, spec.prompt, spec.template])
+    text = _skill_text(container, spec)
+    inputs = container.inputs.load(
+        [text, spec.prompt, spec.template, *([spec.memory] if spec.memory else [])]
+    )
     calls = container.calls_of(held, "target")
     started = time.monotonic()
     try:
@@ -41,8 +45,9 @@ def run(container: Container, spec: JobSpec, message: TryJob, held: Held) -> Seq
         result = attempt(
             partial(_turn, calls, spec.sample),
             prompt,
-            inputs[spec.skill].decode(),
+            inputs[text].decode(),
             inputs[spec.template].decode(),
+            inputs[spec.memory].decode() if spec.memory else "",
         )
     except ValidationError as error:
         raise StateCorrupt(f"task {spec.prompt[:16]} is not understood: {error}") from error
@@ -59,6 +64,14 @@ def run(container: Container, spec: JobSpec, message: TryJob, held: Held) -> Seq
     receipt = receipt_of(container, calls, started)
     finished = [finished_job(spec.id, reply, payer=held.run, receipt=receipt, skill=spec.skill)]
     return finished + _judge_here(container, message, held, reply)
+
+
+def _skill_text(container: Container, spec: RolloutSpec) -> str:
+    """Give the hash of the document's text: a folder's manifest names it."""
+    if spec.layout is None:
+        return spec.skill
+    listed = read_manifest(container.inputs.load([spec.skill])[spec.skill])
+    return listed[SKILL_FILE]
 
 
 def receipt_of(container: Container, calls: JobCalls, started: float) -> Receipt:

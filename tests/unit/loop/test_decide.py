@@ -172,7 +172,7 @@ def test_patience_ends_a_run_that_does_not_get_better():
 def test_best_initial_and_final_documents_are_tested_at_the_end():
     run = ScriptedRun().finish()
     tested = [skill for skill, split in run.state.measured if split == "test"]
-    assert set(tested) == {run.state.best, run.plan.skill_hash, run.state.current}
+    assert set(tested) == {run.state.best, run.plan.initial_key, run.state.current}
 
 
 def test_without_eval_test_no_test_item_is_ever_run():
@@ -229,7 +229,7 @@ def test_a_harmful_candidate_is_rejected_and_not_tried_again():
     run = ScriptedRun(plan, models=Destructive()).finish()
     assert [event.verdict for event in of_type(run, Gated)] == ["reject"]
     assert [event.reason for event in of_type(run, Skipped)] == ["already_rejected"] * 3
-    assert run.state.best == plan.skill_hash
+    assert run.state.best == plan.initial_key
 
 
 def test_salted_runs_share_no_job_with_others_except_judgements():

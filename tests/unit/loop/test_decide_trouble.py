@@ -82,7 +82,7 @@ def test_a_candidate_that_the_content_filter_refuses_everywhere_is_rejected():
     assert run.state.finished
     verdicts = {event.verdict for event in of_type(run, Gated)}
     assert verdicts == {"reject"}
-    assert run.state.best == run.plan.skill_hash
+    assert run.state.best == run.plan.initial_key
 
 
 # --- infrastructure -----------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def test_missing_val_results_make_the_gate_indecisive_and_name_the_tasks():
     assert isinstance(paused, Paused) and paused.why == "coverage"
     assert "2 of 4 items have no score (val-beta, val-gamma)" in paused.detail
     assert "server_error: 503" in paused.detail
-    assert run.state.current == run.plan.skill_hash
+    assert run.state.current == run.plan.initial_key
 
 
 def test_after_an_indecisive_gate_the_missing_jobs_decide():

@@ -81,8 +81,8 @@ def test_folding_changes_no_earlier_state():
 
 def test_a_new_run_has_its_initial_document_as_current_and_best():
     state = ScriptedRun().state
-    assert state.current == state.best == state.plan.skill_hash
-    assert state.texts == {state.plan.skill_hash: state.plan.skill}
+    assert state.current == state.best == state.plan.initial_key
+    assert state.texts == {state.plan.initial_key: state.plan.skill}
     assert (state.status, state.step, state.val) == ("running", None, None)
 
 

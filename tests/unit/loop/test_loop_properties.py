@@ -115,7 +115,7 @@ def test_every_best_has_an_accepting_gate_record(skill_words, rate, seed):
         },
     )
     run = ScriptedRun(plan)
-    best = plan.skill_hash
+    best = plan.initial_key
     while run.advance():
         if run.state.best == best:
             continue

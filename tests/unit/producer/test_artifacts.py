@@ -26,7 +26,7 @@ def test_each_record_file_is_written_when_its_stage_is_over(tmp_path):
     assert write(folder, run.until(Gated)) == ["step-0001-2-optimizer", "step-0001-3-gate"]
     rest = write(folder, run.finish())
     assert f"test-{run.state.best[:16]}" in rest
-    assert f"test-{run.plan.skill_hash[:16]}" in rest
+    assert f"test-{run.plan.initial_key[:16]}" in rest
     assert folder.record_names() > set(rest)
 
 

@@ -185,7 +185,7 @@ def test_a_run_may_go_on_without_a_prompt_that_is_refused():
     bench.fleet.mishap = Trouble("bad_request: too long", 99, label="baseline / val-alpha")
     state = bench.run(make_plan(settings={"evaluation": {"min_coverage": 0.7}}))
     assert state.finished
-    assert state.measured[(state.plan.skill_hash, "val")].coverage == 0.75
+    assert state.measured[(state.plan.initial_key, "val")].coverage == 0.75
 
 
 def test_a_job_refused_after_the_pause_does_not_pause_the_resumed_run():

@@ -18,7 +18,7 @@ def stored_calls(run: ScriptedRun) -> StoredCalls:
 
 def baseline(run: ScriptedRun):
     plan = run.plan
-    scope = Scope("baseline", None, plan.skill_hash, "val", plan.splits.val, 1)
+    scope = Scope("baseline", None, plan.initial_key, "val", plan.splits.val, 1)
     return collect(run.state, stored_calls(run), locate(run.state, run, scope), scope)
 
 
@@ -92,7 +92,7 @@ def test_a_lost_trajectory_leaves_the_reply():
 
 def test_an_attempt_that_was_given_up_says_why():
     run = ScriptedRun()
-    job = run.factory.rollout(run.plan.skill_hash, run.plan.splits.val[0], 0).id
+    job = run.factory.rollout(run.plan.initial_key, run.plan.splits.val[0], 0).id
     run.record(GaveUp(jobs={job: "timeout: no answer in 120 s"}))
     record = baseline(run)[0]
     assert (record.outcome, record.problem) == ("missing", "timeout: no answer in 120 s")

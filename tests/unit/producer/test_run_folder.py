@@ -143,12 +143,12 @@ def test_every_document_is_kept_under_its_step_and_hash(tmp_path):
     proposed = [event for event in run.events if isinstance(event, Proposed)]
     assert proposed
     assert set(kept) == {
-        f"0000-{run.plan.skill_hash[:16]}.md",
+        f"0000-{run.plan.initial_key[:16]}.md",
         *(f"{event.step:04d}-{event.skill[:16]}.md" for event in proposed),
     }
     for name, content in kept.items():
         assert sha256_hex(content).startswith(name[5:21])
-    assert kept[f"0000-{run.plan.skill_hash[:16]}.md"].decode() == SKILL
+    assert kept[f"0000-{run.plan.initial_key[:16]}.md"].decode() == SKILL
     assert (folder.path / "best_skill.md").read_text() == run.state.texts[run.state.best]
 
 

@@ -38,7 +38,7 @@ def test_a_new_plan_creates_a_run_that_waits_for_a_coordinator():
     assert bench.state.runs.open_runs() == [plan.run_id]
     [created] = bench.events(plan.run_id)
     assert isinstance(created, RunCreated)
-    assert created.skill == plan.skill_hash
+    assert created.skill == plan.initial_key
     stored = bench.state.blobs.get([created.plan])[created.plan]
     assert RunPlan.model_validate_json(stored) == plan
 

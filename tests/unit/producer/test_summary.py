@@ -150,7 +150,7 @@ def test_the_stored_summary_leaves_out_what_one_command_did(tmp_path):
 def test_a_saturated_run_says_so():
     run = ScriptedRun()
     items = {one.id: ItemScore(status="scored", hard=1.0, soft=1.0) for one in run.plan.splits.val}
-    skill = run.plan.skill_hash
+    skill = run.plan.initial_key
     run.record(Measured(measurement=Measurement(skill=skill, split="val", items=items)))
     assert summary_of(run.finish()).reason.startswith("the validation score is at its maximum")
 
