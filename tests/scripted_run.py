@@ -30,9 +30,11 @@ from skillopt.domain.spec import Settings
 from skillopt.loop.decide import decide
 from skillopt.loop.fold import apply, begin
 from skillopt.loop.jobs import JobFactory, WantedJob
+from skillopt.loop.templates import NAMES
 from skillopt.state.ports import Finished, LogEntry, State, StoredResult
 
 TEMPLATES = {
+    **{name: f"Do {name}." for name in NAMES},
     "attempt": "{{skill}}",
     "reflect_failure": "Find what failed.",
     "reflect_success": "Find what worked.",

@@ -8,7 +8,26 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-NAMES = ("attempt", "reflect_failure", "reflect_success", "merge", "rank", "repair")
+NAMES = (
+    "attempt",
+    "reflect_failure",
+    "reflect_success",
+    "reflect_contrast",
+    "skill_aware",
+    "two_documents",
+    "form_edits",
+    "form_suggestions",
+    "form_rewrite",
+    "merge",
+    "learning_rate",
+    "rank",
+    "rewrite",
+    "compress",
+    "consolidate",
+    "slow_update",
+    "meta_skill",
+    "repair",
+)
 
 
 def packaged() -> dict[str, str]:
