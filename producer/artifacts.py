@@ -1,32 +1,49 @@
 """Which records a run's folder is due, and writing those it does not have yet.
 
-| file                  | due once                                    |
-|-----------------------|---------------------------------------------|
-| baseline-val          | the initial document is measured            |
-| step-NNNN-1-rollout   | the step's batch is rolled out and analysed |
-| step-NNNN-2-optimizer | the step's edits are selected               |
-| step-NNNN-3-gate      | the gate has decided                        |
-| test-<hash16>         | a document is measured on the test items    |
-| eval-<split>          | an evaluation run has measured its document |
+| file                  | due once                                             |
+|-----------------------|------------------------------------------------------|
+| baseline-val          | the initial document is measured                     |
+| step-NNNN-1-rollout   | the step's batch is rolled out and analysed          |
+| step-NNNN-2-optimizer | the step has its candidate, or has none              |
+| step-NNNN-3-gate      | the gate has decided                                 |
+| epoch-NN-1-compare    | the documents at an epoch's ends are compared        |
+| epoch-NN-2-optimizer  | slow update and meta skill have been asked for       |
+| epoch-NN-3-gate       | the gate has decided on the slow update              |
+| test-<hash16>         | a document is measured on the test items             |
+| eval-<split>          | an evaluation run has measured its document          |
+| arm-N                 | an A/A run has measured its document the N-th time   |
+
+Each file holds what was known when its stage was over: it comes out the same whenever it is
+written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from producer.folder.optimizer_calls import collect_optimizer
-from producer.folder.rollouts import Scope, collect, locate
+from producer.folder.moments import Moments
+from producer.folder.optimizer_calls import Place, collect_optimizer
+from producer.folder.rollouts import Scope, collect, jobs_of, locate
 from producer.folder.stored import StoredCalls
-from producer.records import CallRecord
+from producer.records import CallRecord, OptimizerRecord
 from producer.run_folder import RunFolder
+from skillopt.domain.events import Event, Gated, Measured, Measurement, decode_event
 from skillopt.domain.fingerprint import short
-from skillopt.domain.item import SplitName
-from skillopt.domain.run import RunState, StepState
-from skillopt.loop import sample
+from skillopt.domain.item import Item, SplitName
+from skillopt.domain.run import EpochEnd, RunState, StepState
 from skillopt.loop.facts import Facts
 from skillopt.state.ports import State
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What records are taken from."""
+
+    stored: StoredCalls
+    ledger: Facts
+    moments: Moments
 
 
 @dataclass(frozen=True)
@@ -34,80 +51,162 @@ class DueRecords:
     """One record file that should exist, and how to fill it."""
 
     name: str
-    collect: Callable[[StoredCalls], Sequence[CallRecord]]
+    collect: Callable[[Sources], Sequence[CallRecord]]
 
 
 def write_records(folder: RunFolder, ports: State, state: RunState, facts: Facts) -> list[str]:
     """Write the record files that are due and not there; returns their names.
 
-    A file is written once and whole. With nothing due this costs one look into the folder.
+    A file is written once and whole. The folder's log must have every event of `state`. With
+    nothing due this costs one look into the folder.
     """
     present = folder.record_names()
-    due = [one for one in due_records(state, facts) if one.name not in present]
-    stored = StoredCalls(ports, state.run, facts)
+    due = [one for one in due_records(state) if one.name not in present]
+    moments = Moments(
+        state.plan, lambda: [decode_event(entry.event) for entry in folder.read_entries()]
+    )
+    sources = Sources(StoredCalls(ports, state.run, facts), facts, moments)
     for one in due:
-        folder.write_records(one.name, one.collect(stored))
+        folder.write_records(one.name, one.collect(sources))
     return [one.name for one in due]
 
 
-def due_records(state: RunState, facts: Facts) -> Iterator[DueRecords]:
+def due_records(state: RunState) -> Iterator[DueRecords]:
     """Name every record file that the run has reached, in order."""
     initial = state.plan.initial_key
+    if state.plan.mode == "aa":
+        for arm, measurement in enumerate(state.arms):
+            yield _measured(state, measurement, f"arm-{arm + 1}", f"arm {arm + 1}", arm)
+        return
     if state.plan.mode == "eval":
         split = state.plan.eval_split or "test"
-        if (initial, split) in state.measured:
-            yield _measured(state, facts, initial, split, f"eval-{split}", f"eval {split}")
+        if measured := state.measured.get((initial, split)):
+            yield _measured(state, measured, f"eval-{split}", f"eval {split}")
         return
-    if (initial, "val") in state.measured:
-        yield _measured(state, facts, initial, "val", "baseline-val", "baseline")
+    if measured := state.measured.get((initial, "val")):
+        yield _measured(state, measured, "baseline-val", "baseline")
     for step in state.steps:
-        yield from _of_step(state, facts, step)
-    for skill, split in state.measured:
+        yield from _of_step(state, step)
+    for end in state.epoch_ends.values():
+        yield from _of_epoch_end(state, end)
+    for (skill, split), measurement in state.measured.items():
         if split == "test":
-            yield _measured(state, facts, skill, "test", f"test-{short(skill)}", "final test")
+            yield _measured(state, measurement, f"test-{short(skill)}", "final test")
 
 
-def _of_step(state: RunState, facts: Facts, step: StepState) -> Iterator[DueRecords]:
-    plan, number = state.plan, step.started.step
+def _of_step(state: RunState, step: StepState) -> Iterator[DueRecords]:
+    number = step.started.step
     prefix = f"step-{number:04d}"
     if step.reflected:
         scope = Scope(
             stage=f"step {number} / rollout",
-            step=number,
             skill=step.started.skill,
             split="train",
-            items=sample.batch_of(plan, number),
-            samples=plan.settings.train.samples,
+            items=_items(state, "train", step.started.items),
+            samples=range(state.plan.settings.train.samples),
+            step=number,
         )
-        yield DueRecords(f"{prefix}-1-rollout", partial(_rollouts, state, facts, scope))
-    if step.selected:
-        yield DueRecords(f"{prefix}-2-optimizer", partial(_optimizer, state, facts, step))
+        yield DueRecords(f"{prefix}-1-rollout", partial(_rollouts, step.reflected, [scope]))
+        if step.proposed or step.skipped:
+            stages = (step.merged, step.budget, step.selected, step.noted)
+            asked = (step.reflected, *stages, step.proposed, step.skipped)
+            place = Place(f"step {number} / optimizer", step=number)
+            collect_calls = partial(_optimizer, _present(asked), [scope], place)
+            yield DueRecords(f"{prefix}-2-optimizer", collect_calls)
     if step.gated and step.gated.verdict != "indecisive":
-        name, stage = f"{prefix}-3-gate", f"step {number} / gate"
-        yield _measured(state, facts, step.gated.skill, "val", name, stage, number)
+        scope = _gate_scope(state, step.gated, f"step {number} / gate", step=number)
+        yield DueRecords(f"{prefix}-3-gate", partial(_rollouts, step.gated, [scope]))
+
+
+def _of_epoch_end(state: RunState, end: EpochEnd) -> Iterator[DueRecords]:
+    compared, epoch = end.compared, end.compared.epoch
+    prefix = f"epoch-{epoch:02d}"
+    documents = {compared.previous: "previous"} | {compared.current: "current"}
+    scopes = [
+        Scope(
+            stage=f"epoch {epoch} / compare {name}",
+            skill=skill,
+            split="train",
+            items=_items(state, "train", compared.sampled),
+            samples=range(1),
+            epoch_end=epoch,
+        )
+        for skill, name in documents.items()
+    ]
+    yield DueRecords(f"{prefix}-1-compare", partial(_rollouts, compared, scopes))
+    asked = _present((end.proposed, end.skipped, end.meta))
+    optimizer = state.plan.settings.optimizer
+    all_asked = (end.meta or not optimizer.use_meta_skill) and (
+        end.proposed or end.skipped or not optimizer.use_slow_update
+    )
+    if asked and (all_asked or state.finished):
+        place = Place(f"epoch {epoch} / optimizer", epoch_end=epoch)
+        yield DueRecords(f"{prefix}-2-optimizer", partial(_optimizer, asked, scopes, place))
+    if end.gated and end.gated.verdict != "indecisive":
+        scope = _gate_scope(state, end.gated, f"epoch {epoch} / gate", epoch_end=epoch)
+        yield DueRecords(f"{prefix}-3-gate", partial(_rollouts, end.gated, [scope]))
+
+
+def _present(events: Sequence[Event | None]) -> list[Event]:
+    return [event for event in events if event is not None]
+
+
+def _items(state: RunState, split: SplitName, ids: Iterable[str]) -> tuple[Item, ...]:
+    known = {item.id: item for item in state.plan.splits.of(split)}
+    return tuple(known[item] for item in ids)
+
+
+def _gate_scope(
+    state: RunState,
+    gated: Gated,
+    stage: str,
+    *,
+    step: int | None = None,
+    epoch_end: int | None = None,
+) -> Scope:
+    """Give the attempts that decided: of an early decision, no others."""
+    return Scope(
+        stage=stage,
+        skill=gated.skill,
+        split=gated.measurement.split,
+        items=_items(state, gated.measurement.split, gated.measurement.items),
+        samples=range(state.plan.settings.evaluation.samples),
+        step=step,
+        epoch_end=epoch_end,
+    )
 
 
 def _measured(
-    state: RunState,
-    facts: Facts,
-    skill: str,
-    split: SplitName,
-    name: str,
-    stage: str,
-    step: int | None = None,
+    state: RunState, measurement: Measurement, name: str, stage: str, arm: int = 0
 ) -> DueRecords:
-    items, samples = state.plan.splits.of(split), state.plan.settings.evaluation.samples
-    scope = Scope(stage, step, skill, split, items, samples)
-    return DueRecords(name, partial(_rollouts, state, facts, scope))
+    samples = state.plan.settings.evaluation.samples
+    scope = Scope(
+        stage=stage,
+        skill=measurement.skill,
+        split=measurement.split,
+        items=_items(state, measurement.split, measurement.items),
+        samples=range(arm * samples, (arm + 1) * samples),
+    )
+    event = Measured(measurement=measurement, arm=arm)
+    return DueRecords(name, partial(_rollouts, event, [scope]))
 
 
-def _rollouts(
-    state: RunState, facts: Facts, scope: Scope, stored: StoredCalls
-) -> Sequence[CallRecord]:
-    return collect(state, stored, locate(state, facts, scope), scope)
+def _rollouts(event: Event, scopes: Sequence[Scope], sources: Sources) -> list[CallRecord]:
+    """Record the attempts that an event was decided by."""
+    then = sources.moments.of(event).before
+    return [
+        record
+        for scope in scopes
+        for record in collect(then, sources.stored, locate(then, sources.ledger, scope), scope)
+    ]
 
 
 def _optimizer(
-    state: RunState, facts: Facts, step: StepState, stored: StoredCalls
-) -> Sequence[CallRecord]:
-    return collect_optimizer(state, stored, facts, step)
+    events: Sequence[Event], shown: Sequence[Scope], place: Place, sources: Sources
+) -> list[OptimizerRecord]:
+    """Record the optimizer calls behind events; `shown` are the attempts their prompts show."""
+    moments = [sources.moments.of(event) for event in events]
+    then = moments[0].before
+    located = [locate(then, sources.ledger, scope) for scope in shown]
+    sources.stored.load(job for evaluation in located for job in jobs_of(evaluation))
+    return collect_optimizer(moments, sources.stored, sources.ledger, place)

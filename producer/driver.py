@@ -12,9 +12,10 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
-from producer.answers import Progress, absorb, is_hopeless
+from producer.answers import Progress
 from producer.facts import LedgerFacts, ResultMissing
 from producer.minutes import active_seconds
+from producer.wants import Sender, Wants, left_open
 from skillopt.domain.events import Event, Paused, decode_event, encode_event
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
@@ -23,35 +24,16 @@ from skillopt.domain.view import RunView
 from skillopt.errors import StateCorrupt, StateUnavailable
 from skillopt.loop import fold
 from skillopt.loop.decide import Decision, decide
-from skillopt.loop.jobs import JobFactory, WantedJob
-from skillopt.state.ports import (
-    Lane,
-    Lead,
-    LogEntry,
-    State,
-    Want,
-    WantAnswer,
-    WantStatus,
-    WorkerInfo,
-)
+from skillopt.loop.jobs import JobFactory
+from skillopt.state.ports import Lead, LogEntry, State
 
 log = logging.getLogger(__name__)
-
-#: Bounds of the in-flight window of one run on one backend.
-MIN_WINDOW, MAX_WINDOW = 4, 256
 
 #: The longest a round waits for more results once some are there.
 GATHER_S = 0.05
 
 #: While results pour in, people are told this often.
 SHOW_S = 0.2
-
-#: Blobs are stored again after this long, so that they outlive a long run.
-BLOB_RENEWAL_S = 3_600.0
-
-
-class Sender(Protocol):
-    def send(self, run: str, job: WantedJob, *, backend: str, lane: Lane) -> None: ...
 
 
 class Mirror(Protocol):
@@ -76,9 +58,6 @@ class Driver:
         self._sender = sender
         self._mirror = mirror
         self._timing = timing
-        self._stored_at: dict[int, float] = {}
-        self._missed: set[str] = set()
-        self._sent: set[str] = set()
         self._shown_at = 0.0
         self._lost = threading.Event()
 
@@ -124,8 +103,13 @@ class Driver:
         entries = self._ports.runs.log(run)
         self._version = len(entries)
         self._state = fold.fold(plan, [decode_event(entry.event) for entry in entries])
-        self._facts = LedgerFacts(run, self._ports.runs.ledger(run), self._ports.results)
+        self._facts = LedgerFacts(
+            run, self._ports.runs.ledger(run), self._ports.results, self._ports.blobs
+        )
         self._factory = JobFactory(plan, run)
+        backends = {role: use.backend for role, use in plan.backends.items()}
+        self._wants = Wants(self._lead, self._ports, self._sender, self._timing, backends)
+        self._wants.inherit(left_open(self._state, self._facts, self._factory))
         self._active_before_s = active_seconds(entries)
         self._began = time.monotonic()
         self._mirror.follow(entries, self._state, self._facts)
@@ -161,7 +145,7 @@ class Driver:
         if pause is not None:
             self._step([pause])
             return None
-        progress, gave_up = self._want_all(decision)
+        progress, gave_up = self._wants.ask_all(decision.wanted, self._facts)
         if gave_up:
             self._step(gave_up)
             return None
@@ -180,6 +164,8 @@ class Driver:
             open=state.status == "running",
         )
         self._state = state
+        if state.finished:
+            self._wants.drop_all_but(())
         entries = self._ports.runs.log(self._lead.run, after=self._version - len(events))
         self._mirror.follow(entries, state, self._facts)
         for event in events:
@@ -197,71 +183,6 @@ class Driver:
             return Paused(why="budget", detail=f"{detail}; raise budget.max_minutes")
         return None
 
-    # --- jobs -------------------------------------------------------------------------------
-
-    def _want_all(self, decision: Decision) -> tuple[Progress, list[Event]]:
-        by_backend: dict[str, list[WantedJob]] = {}
-        for job in decision.wanted:
-            backend = self._state.plan.backends[job.role].backend
-            by_backend.setdefault(backend, []).append(job)
-        workers = self._ports.fleet.workers()
-        progress, gave_up = Progress(), list[Event]()
-        for backend, jobs in by_backend.items():
-            live = [w for w in workers if w.backend == backend]
-            room = _window(live)
-            due = self._within(jobs, room)
-            answers = self._want(backend, due, room)
-            gave_up += absorb(
-                backend, due, answers, facts=self._facts, progress=progress, timing=self._timing
-            )
-            if not any(w.lane == "normal" for w in live):
-                progress.reasons += (f"waiting for a worker of backend {backend!r}",)
-        return progress, gave_up
-
-    def _within(self, jobs: list[WantedJob], room: int) -> list[WantedJob]:
-        """Leave out what is known to have no result and would not fit into the window."""
-        due = [job for n, job in enumerate(jobs) if n < room or job.id not in self._missed]
-        self._missed.update(job.id for job in due)
-        return due
-
-    def _want(self, backend: str, jobs: list[WantedJob], room: int) -> list[WantAnswer]:
-        answers = {answer.job: answer for answer in self._ask(backend, jobs, room)}
-        stale = [
-            job
-            for job in jobs
-            if job.id not in self._sent and is_hopeless(answers[job.id], self._timing)
-        ]
-        if stale:
-            # Given back before this driver began, or to another run: what was wrong then (a
-            # refused key, an outage) may be mended, so each job gets a try of our own.
-            self._ports.board.retry(self._lead, [job.id for job in stale])
-            answers |= {answer.job: answer for answer in self._ask(backend, stale, len(stale))}
-        return [answers[job.id] for job in jobs]
-
-    def _ask(self, backend: str, jobs: list[WantedJob], room: int) -> list[WantAnswer]:
-        wants = [Want(job.id, job.spec.encoded) for job in jobs]
-        answers = self._ports.board.want(self._lead, wants, room=room)
-        pairs = zip(jobs, answers, strict=True)
-        due = [(job, answer) for job, answer in pairs if answer.status is WantStatus.SEND]
-        self._store(due)
-        for job, answer in due:
-            self._sender.send(self._lead.run, job, backend=backend, lane=answer.lane)
-            self._sent.add(job.id)
-        return answers
-
-    def _store(self, due: list[tuple[WantedJob, WantAnswer]]) -> None:
-        """Store the texts of jobs about to be sent; a job given back gets them anew."""
-        now = time.monotonic()
-        fresh: dict[bytes, None] = {}
-        for job, answer in due:
-            for blob in job.blobs:
-                age_s = now - self._stored_at.get(hash(blob), -BLOB_RENEWAL_S)
-                if answer.rounds > 0 or age_s >= BLOB_RENEWAL_S:
-                    fresh[blob] = None
-        if fresh:
-            self._ports.blobs.put(list(fresh))
-            self._stored_at.update(dict.fromkeys(map(hash, fresh), now))
-
     def _show(self, decision: Decision, progress: Progress) -> None:
         now = time.monotonic()
         if progress.hits and now - self._shown_at < SHOW_S:
@@ -277,8 +198,3 @@ class Driver:
             waiting="; ".join(progress.reasons),
         )
         self._ports.runs.show_view(self._lead.run, view.model_dump_json())
-
-
-def _window(live: Sequence[WorkerInfo]) -> int:
-    capacity = sum(worker.capacity for worker in live)
-    return max(MIN_WINDOW, min(MAX_WINDOW, 2 * capacity))

@@ -6,10 +6,11 @@ from collections import OrderedDict
 
 from pydantic import ValidationError
 
+from skillopt.domain.messages import Message, decode_messages
 from skillopt.domain.outcome import LedgerLine
-from skillopt.domain.results import BODY, Body
+from skillopt.domain.results import BODY, Body, ReplyBody
 from skillopt.errors import StateCorrupt
-from skillopt.state.ports import Results
+from skillopt.state.ports import Blobs, Results
 
 #: Bodies kept in memory; the store has the rest.
 BODY_CACHE = 4_096
@@ -26,9 +27,10 @@ class ResultMissing(StateCorrupt):
 class LedgerFacts:
     """Lines from the ledger, bodies from the results they pin."""
 
-    def __init__(self, run: str, ledger: dict[str, str], results: Results) -> None:
+    def __init__(self, run: str, ledger: dict[str, str], results: Results, blobs: Blobs) -> None:
         self._run = run
         self._results = results
+        self._blobs = blobs
         self._lines = {job: _line(job, raw) for job, raw in ledger.items()}
         self._bodies: OrderedDict[str, Body] = OrderedDict()
 
@@ -53,6 +55,17 @@ class LedgerFacts:
         if len(self._bodies) > BODY_CACHE:
             self._bodies.popitem(last=False)
         return body
+
+    def messages(self, job: str) -> tuple[Message, ...]:
+        """Give the conversation of a rollout; raises ResultMissing if it is not stored."""
+        body = self.body(job)
+        trajectory = body.trajectory if isinstance(body, ReplyBody) else None
+        if trajectory is None:
+            return ()
+        stored = self._blobs.get([trajectory]).get(trajectory)
+        if stored is None:
+            raise ResultMissing(job)
+        return decode_messages(stored)
 
     def add(self, job: str, raw: str) -> None:
         self._lines[job] = _line(job, raw)

@@ -18,7 +18,7 @@ from skillopt.domain.outcome import Committed
 from skillopt.domain.results import CriterionResult
 from skillopt.errors import StateCorrupt
 
-RecordOutcome = Committed | Literal["missing"]
+RecordOutcome = Committed | Literal["missing", "left_out"]
 
 
 class _Record(BaseModel):
@@ -38,10 +38,12 @@ class CallReceipt(_Record):
 
 
 class _Call(_Record):
-    #: "baseline", "step 3 / gate", "final test" …
+    #: "baseline", "step 3 / gate", "epoch 1 / gate", "final test" …
     stage: str
     #: None outside of steps.
     step: int | None
+    #: The epoch whose end the call belongs to; None elsewhere.
+    epoch_end: int | None = None
     outcome: RecordOutcome
     #: Why there is no score, no reply or no message, in words; "" if all is there.
     problem: str = ""
@@ -82,7 +84,8 @@ class OptimizerRecord(_Call):
 
     kind: Literal["optimizer"] = "optimizer"
     call: OptimizeStage
-    #: "step 3 / reflect failure 0 / repair": what people see of it in the queue.
+    #: "step 3 / reflect failure 0 / repair": what people see of it in the queue; each label of a
+    #: run names one call.
     label: str
     #: None if the prompt can no longer be built.
     job: str | None

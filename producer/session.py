@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
@@ -49,6 +49,8 @@ class SessionOptions:
     redis_url: str | None = None
     workers: int = 1
     concurrency: int | None = None
+    #: Tasks that no comparison counts from now on, and why.
+    leave_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,13 @@ class _Session:
         labels = {f"label {name}": value for name, value in self._loaded.labels.items()}
         origin = {"skill": str(self._loaded.skill_path), "spec": str(self._loaded.spec_path)}
         self._folder.create(plan, {**origin, **labels})
-        submission = submit(self._ports, plan, meta={**origin, **labels}, wait=time.sleep)
+        submission = submit(
+            self._ports,
+            plan,
+            meta={**origin, **labels},
+            wait=time.sleep,
+            leave_out=self._options.leave_out,
+        )
         before = sum(self._ports.budgets.spend(plan.run_id).calls.values())
         self._tell(submission)
         self._start_children()
@@ -233,7 +241,9 @@ class _Session:
         run, plan = self._loaded.plan.run_id, self._loaded.plan
         entries = self._ports.runs.log(run)
         state = fold.fold(plan, [decode_event(entry.event) for entry in entries])
-        facts = LedgerFacts(run, self._ports.runs.ledger(run), self._ports.results)
+        facts = LedgerFacts(
+            run, self._ports.runs.ledger(run), self._ports.results, self._ports.blobs
+        )
         FolderMirror(self._folder, self._ports).follow(entries, state, facts)
         if self._options.redis_url is None:
             self._ports.budgets.write_off(run)  # nobody else works on this Redis

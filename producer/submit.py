@@ -5,9 +5,17 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
-from skillopt.domain.events import Resumed, RunCreated, decode_event, encode_event
+from skillopt.domain.events import (
+    Event,
+    LeftOut,
+    Resumed,
+    RunCreated,
+    decode_event,
+    encode_event,
+)
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
 from skillopt.domain.spec import Budget
@@ -34,17 +42,22 @@ def submit(
     *,
     meta: Mapping[str, str],
     wait: Callable[[float], object],
+    leave_out: Mapping[str, str] = MappingProxyType({}),
     patience: int = PATIENCE,
 ) -> Submission:
-    """Create the run of a plan; if it exists, continue it under the plan's budget."""
+    """Create the run of a plan; if it exists, continue it under the plan's budget.
+
+    `leave_out`: tasks (and why) that no comparison counts from now on.
+    """
     run = plan.run_id
     [plan_hash] = state.blobs.put([plan.model_dump_json().encode()])
     created = RunCreated(run=run, name=plan.name, plan=plan_hash, skill=plan.initial_key)
     state.budgets.set_caps(run, caps_of(plan.budget))  # before any coordinator sees the run
+    first: list[Event] = [created, *([LeftOut(items=dict(leave_out))] if leave_out else [])]
     is_new = state.runs.create(
         run,
         meta={**meta, "name": plan.name, "plan": plan_hash},
-        events=[encode_event(created)],
+        events=[encode_event(event) for event in first],
         status="running",
     )
     if is_new:
@@ -60,7 +73,7 @@ def submit(
             wait(WAIT_S)  # the coordinator that paused it is about to let go
             continue
         try:
-            _resume(state, lead, plan)
+            _resume(state, lead, plan, leave_out)
         except (Fenced, StaleVersion):
             continue  # somebody else moved it: look again
         finally:
@@ -78,7 +91,7 @@ def caps_of(budget: Budget) -> Caps:
     return Caps(calls=budget.max_calls, tokens=budget.max_tokens, micro_usd=usd)
 
 
-def _resume(state: State, lead: Lead, plan: RunPlan) -> None:
+def _resume(state: State, lead: Lead, plan: RunPlan, leave_out: Mapping[str, str]) -> None:
     """Let a run go on that is paused, or that was left by its coordinator.
 
     The event is due in both cases: it puts the budget into force, and it ends the time during
@@ -90,10 +103,12 @@ def _resume(state: State, lead: Lead, plan: RunPlan) -> None:
         raise StaleVersion(f"run {lead.run!r} finished meanwhile")
     if known.given_up:
         state.board.retry(lead, list(known.given_up))
+    fresh = {item: why for item, why in leave_out.items() if item not in known.left_out}
+    events: list[Event] = [*([LeftOut(items=fresh)] if fresh else []), Resumed(budget=plan.budget)]
     state.runs.step(
         lead,
         version=len(entries),
-        events=[encode_event(Resumed(budget=plan.budget))],
+        events=[encode_event(event) for event in events],
         status="running",
         open=True,
     )

@@ -5,54 +5,63 @@ A value that was not measured is null, never 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from skillopt.domain.events import Measurement
+from producer.run_warnings import warnings_of
+from producer.scores import NoiseFloor, Score, noise_floor, score_of
+from skillopt.domain.events import Gated, Source
+from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.item import SplitName
 from skillopt.domain.plan import Mode
-from skillopt.domain.run import RunState, Status
+from skillopt.domain.run import EpochEnd, RunState, Status, StepState
 from skillopt.domain.usage import MICRO, ROLES
 from skillopt.state.ports import Spend
-from skillopt.stats.intervals import wilson
 
 EXIT_FINISHED = 0
 EXIT_BUDGET = 3
 EXIT_FAILED = 4
 EXIT_INTERRUPTED = 130
 
-#: Tasks named in a warning.
-NAMED_TASKS = 5
-
 
 class _Block(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Score(_Block):
-    """A document on a split: means over scored items, and the 95 % interval of `hard`."""
-
-    hard: float | None
-    soft: float | None
-    n: int
-    coverage: float
-    interval: tuple[float, float] | None
-
-
 class InitialDocument(_Block):
+    """`hash` names the documents together; with a memory document, each has its own besides."""
+
     hash: str
+    skill_hash: str
+    memory_hash: str | None
     val: Score | None
     test: Score | None
 
 
-class Document(_Block):
-    """`step` is the step that brought the document, 0 for the initial one."""
+class Document(InitialDocument):
+    """`step` is the step that brought the document, or at whose end a slow update did; 0 for the
+    initial one.
+    """
 
-    hash: str
     step: int
-    val: Score | None
-    test: Score | None
+    source: Source | None
+
+
+class EpochEnds(_Block):
+    """Slow updates by what came of them, and how often the meta skill was learnt.
+
+    `forced`: became current whatever the verdict, which is counted besides.
+    """
+
+    accepted: int
+    rejected: int
+    underpowered: int
+    skipped: int
+    forced: int
+    meta_learned: int
 
 
 class Calls(_Block):
@@ -88,11 +97,18 @@ class Summary(_Block):
     final: Document
     #: An evaluation run's one measurement; null for a training run.
     evaluated: EvaluatedSplit | None
-    #: Ended steps: accepted + rejected + skipped.
+    #: How far apart an A/A run's measurements of one document are; null for other runs.
+    noise: NoiseFloor | None
+    #: Ended steps: accepted + rejected + underpowered + skipped.
     steps: int
     accepted: int
     rejected: int
+    #: Looked better, but on too few tasks to be accepted.
+    underpowered: int
     skipped: int
+    #: Became current whatever the verdict, which is counted besides.
+    forced: int
+    epoch_ends: EpochEnds
     calls: Calls
     #: Calls made by the present command; null in summary.json.
     new_calls: int | None
@@ -134,10 +150,9 @@ def summarize(  # noqa: PLR0913 - keyword-only; each is one figure of the summar
         new_calls: calls of the present command, where that is known.
         warnings: what the caller knows besides what the log says.
     """
-    accepted = [s.gated for s in state.steps if s.gated and s.gated.verdict == "accept"]
-    rejected = sum(bool(s.gated and s.gated.verdict == "reject") for s in state.steps)
-    skipped = sum(s.skipped is not None for s in state.steps)
-    final_step = accepted[-1].step if accepted else 0
+    counts = _counts(state.steps)
+    adopted = [gated for gated in state.gates if gated.adopted]
+    best = [gated for gated in adopted if gated.new_best]
     return Summary(
         run=state.run,
         name=state.plan.name,
@@ -147,13 +162,17 @@ def summarize(  # noqa: PLR0913 - keyword-only; each is one figure of the summar
         spec_hash=state.plan.identity,
         skill=skill,
         initial=_initial(state),
-        best=_document(state, state.best, state.best_step),
-        final=_document(state, state.current, final_step),
+        best=_document(state, state.best, best[-1] if best else None),
+        final=_document(state, state.current, adopted[-1] if adopted else None),
         evaluated=_evaluated(state),
-        steps=len(accepted) + rejected + skipped,
-        accepted=len(accepted),
-        rejected=rejected,
-        skipped=skipped,
+        noise=noise_floor(state),
+        steps=counts.total() - counts["forced"],
+        accepted=counts["accept"],
+        rejected=counts["reject"],
+        underpowered=counts["underpowered"],
+        skipped=counts["skipped"],
+        forced=counts["forced"],
+        epoch_ends=_epoch_ends(state),
         calls=_calls(spend),
         new_calls=new_calls,
         unconfirmed_calls=spend.unconfirmed.calls,
@@ -164,20 +183,7 @@ def summarize(  # noqa: PLR0913 - keyword-only; each is one figure of the summar
         cost_usd=spend.micro_usd / MICRO if priced else None,
         seconds=seconds,
         run_dir=run_dir,
-        warnings=(*warnings, *_warnings(state)),
-    )
-
-
-def score_of(measurement: Measurement) -> Score:
-    """Turn a measurement into what people read, with its interval."""
-    hard = measurement.hard
-    interval = wilson(hard * measurement.n, measurement.n) if hard is not None else None
-    return Score(
-        hard=hard,
-        soft=measurement.soft,
-        n=measurement.n,
-        coverage=measurement.coverage,
-        interval=(interval.low, interval.high) if interval else None,
+        warnings=(*warnings, *warnings_of(state)),
     )
 
 
@@ -192,7 +198,11 @@ def reason_of(state: RunState) -> str:
             "target_score": (
                 f"the validation score reached target_score {settings.stop.target_score}"
             ),
-            "evaluated": f"the document was measured on {state.plan.eval_split or 'test'}",
+            "evaluated": (
+                f"the document was measured {len(state.arms)} times on val"
+                if state.plan.mode == "aa"
+                else f"the document was measured on {state.plan.eval_split or 'test'}"
+            ),
         }[state.finished.reason]
     if state.paused:
         words = {
@@ -219,20 +229,58 @@ def _calls(spend: Spend) -> Calls:
     return Calls(**by_role, total=sum(by_role.values()))
 
 
+def _counts(parts: Iterable[StepState | EpochEnd]) -> Counter[str]:
+    """Count what has ended by its verdict; forced ones once more."""
+    counts: Counter[str] = Counter()
+    for part in parts:
+        gated = part.gated
+        if part.skipped:
+            counts["skipped"] += 1
+        elif gated and gated.verdict != "indecisive":
+            counts[gated.verdict] += 1
+            counts["forced"] += gated.adopted and gated.verdict != "accept"
+    return counts
+
+
+def _epoch_ends(state: RunState) -> EpochEnds:
+    ends = state.epoch_ends.values()
+    counts = _counts(ends)
+    return EpochEnds(
+        accepted=counts["accept"],
+        rejected=counts["reject"],
+        underpowered=counts["underpowered"],
+        skipped=counts["skipped"],
+        forced=counts["forced"],
+        meta_learned=sum(end.meta is not None and end.meta.status != "kept" for end in ends),
+    )
+
+
 def _initial(state: RunState) -> InitialDocument:
-    skill = state.plan.initial_key
-    val, test = _measured(state, skill, "val"), _measured(state, skill, "test")
-    return InitialDocument(hash=skill, val=val, test=test)
+    return InitialDocument(**_measurements(state, state.plan.initial_key))
 
 
-def _document(state: RunState, skill: str, step: int) -> Document:
-    val, test = _measured(state, skill, "val"), _measured(state, skill, "test")
-    return Document(hash=skill, step=step, val=val, test=test)
+def _document(state: RunState, key: str, brought_by: Gated | None) -> Document:
+    return Document(
+        **_measurements(state, key),
+        step=brought_by.step if brought_by else 0,
+        source=brought_by.source if brought_by else None,
+    )
 
 
-def _measured(state: RunState, skill: str, split: SplitName) -> Score | None:
-    measurement = state.measured.get((skill, split))
-    return score_of(measurement) if measurement else None
+def _measurements(state: RunState, key: str) -> dict[str, Any]:
+    documents = state.texts[key]
+    return {
+        "hash": key,
+        "skill_hash": state.plan.skill_hash(documents.skill),
+        "memory_hash": None if documents.memory is None else text_hash(documents.memory),
+        "val": _measured(state, key, "val"),
+        "test": _measured(state, key, "test"),
+    }
+
+
+def _measured(state: RunState, key: str, split: SplitName) -> Score | None:
+    measurement = state.measured.get((key, split))
+    return score_of(measurement, state.plan) if measurement else None
 
 
 def _evaluated(state: RunState) -> EvaluatedSplit | None:
@@ -241,27 +289,3 @@ def _evaluated(state: RunState) -> EvaluatedSplit | None:
     split = state.plan.eval_split or "test"
     score = _measured(state, state.plan.initial_key, split)
     return EvaluatedSplit(split=split, score=score) if score else None
-
-
-def _warnings(state: RunState) -> Iterator[str]:
-    """Name what a reader of the scores must know: tasks left out, analyses lost."""
-    shown = dict.fromkeys([state.plan.initial_key, state.best, state.current])
-    said: dict[str, None] = {}
-    for (skill, split), measurement in state.measured.items():
-        if skill in shown:
-            said.update(dict.fromkeys(_left_out(split, measurement)))
-    yield from said
-    groups = [g for s in state.steps if s.reflected for g in s.reflected.groups]
-    lost = sum(group.status == "dropped" for group in groups)
-    if lost:
-        yield f"{lost} of {len(groups)} analyses gave no usable reply and were dropped"
-
-
-def _left_out(split: SplitName, measurement: Measurement) -> Iterator[str]:
-    why = {"invalid": "cannot be scored and are left out", "missing": "have no result"}
-    for status, words in why.items():
-        ids = [item for item, score in measurement.items.items() if score.status == status]
-        if ids:
-            named = ", ".join(ids[:NAMED_TASKS])
-            more = f" and {len(ids) - NAMED_TASKS} more" if len(ids) > NAMED_TASKS else ""
-            yield f"{len(ids)} of {len(measurement.items)} {split} tasks {words}: {named}{more}"

@@ -157,6 +157,13 @@ class BudgetExhausted(CallError):
     code = "budget"
 
 
+class JudgeUnavailable(SkillOptError):
+    """A judge outside the worker cannot be asked, or failed by itself: not the model's fault."""
+
+    code = "judge"
+    retryable = True
+
+
 class ReplyError(SkillOptError):
     """The model's reply does not have the form it was asked for."""
 

@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import random
-import re
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, cast
+
+from scripted_models import TEMPLATES, BlobStore, Models
 
 from skillopt.domain.backend import BackendUse
 from skillopt.domain.events import Event, RunCreated, encode_event
 from skillopt.domain.fingerprint import sha256_hex
 from skillopt.domain.item import ExactJudge, Item, Splits, TaskPrompt
-from skillopt.domain.jobs import JobSpec, JudgeSpec, RolloutSpec
-from skillopt.domain.messages import Message, decode_messages, encode_messages
+from skillopt.domain.jobs import JudgeSpec
+from skillopt.domain.messages import Message, decode_messages
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.plan import RunPlan
-from skillopt.domain.results import (
-    BODY,
-    Body,
-    CriterionResult,
-    InvalidBody,
-    JudgementBody,
-    Receipt,
-    ReplyBody,
-)
+from skillopt.domain.results import BODY, Body, InvalidBody, JudgementBody, Receipt, ReplyBody
 from skillopt.domain.run import RunState
 from skillopt.domain.spec import Settings
 from skillopt.loop.decide import decide
 from skillopt.loop.fold import apply, begin
 from skillopt.loop.jobs import JobFactory, WantedJob
-from skillopt.loop.templates import NAMES
 from skillopt.state.ports import Finished, LogEntry, State, StoredResult
 
-TEMPLATES = {
-    **{name: f"Do {name}." for name in NAMES},
-    "attempt": "{{skill}}",
-    "reflect_failure": "Find what failed.",
-    "reflect_success": "Find what worked.",
-    "merge": "Merge the edits.",
-    "rank": "Rank the edits.",
-    "repair": "Not usable: {{error}}",
-}
+__all__ = [
+    "SKILL",
+    "TEMPLATES",
+    "BlobStore",
+    "Models",
+    "ScriptedRun",
+    "Store",
+    "finished_job",
+    "item",
+    "make_plan",
+]
+
 SKILL = "# Greeter\n\nBe brief. Café.\n"
 
 
@@ -127,82 +121,6 @@ class Store:
         return name
 
 
-class BlobStore(Protocol):
-    """Where the texts are that a job's spec refers to."""
-
-    def read(self, sha: str) -> bytes: ...
-
-    def put(self, content: bytes) -> str: ...
-
-
-@dataclass
-class Models:
-    """A target that obeys its skill, an exact judge and a canned optimizer.
-
-    Each answer is a function of the request alone, so any number of workers sees the same models.
-    """
-
-    #: The task whose prompt the content filter refuses.
-    filtered: str = ""
-    #: Analysts first answer with something that is not JSON.
-    garbles: bool = False
-    #: And whether they do better when asked again.
-    repairs: bool = True
-
-    def answer(self, spec: JobSpec, blobs: BlobStore) -> Body:
-        if isinstance(spec, RolloutSpec):
-            return self.attempt(spec, blobs)
-        if isinstance(spec, JudgeSpec):
-            return self.judge(spec, blobs)
-        text = self.optimize(decode_messages(blobs.read(spec.messages)))
-        return ReplyBody(text=text, trajectory=spec.messages)
-
-    def attempt(self, spec: RolloutSpec, blobs: BlobStore) -> Body:
-        skill = blobs.read(spec.skill).decode()
-        task = json.loads(blobs.read(spec.prompt))["task"]
-        if self.filtered and self.filtered in task:
-            return InvalidBody(reason="the content filter refused the prompt")
-        sent = (Message(role="system", content=skill), Message(role="user", content=task))
-        said = " ".join(re.findall(r"Always say (\w+)\.", skill))
-        return ReplyBody(text=said, trajectory=blobs.put(encode_messages(sent)))
-
-    def judge(self, spec: JudgeSpec, blobs: BlobStore) -> Body:
-        word = json.loads(blobs.read(spec.judge))["answer"]
-        reply = ReplyBody.model_validate_json(blobs.read(spec.reply))
-        passed = word in reply.text.split()
-        criterion = CriterionResult(
-            name="contains",
-            requirement=f"say {word}",
-            passed=passed,
-            detail="" if passed else f"{word} is not there",
-        )
-        return JudgementBody(hard=float(passed), soft=float(passed), criteria=(criterion,))
-
-    def optimize(self, messages: tuple[Message, ...]) -> str:
-        system, user = messages[0].content, messages[1].content
-        first = len(messages) == 2 or not self.repairs
-        if self.garbles and first and system == TEMPLATES["reflect_failure"]:
-            return "I would rather talk about the weather."
-        if system == TEMPLATES["merge"]:
-            rows = json.loads(user.split("## Proposed edits\n\n")[1])
-            kept = ("op", "target", "content")
-            return json.dumps(
-                {"reasoning": "all", "edits": [{key: row[key] for key in kept} for row in rows]}
-            )
-        if system == TEMPLATES["rank"]:
-            return json.dumps({"reasoning": "first", "selected_indices": [0, 1]})
-        failed = re.findall(r"- say (\w+) \(failed", user)
-        edits = [{"op": "append", "target": "", "content": f"Always say {w}."} for w in failed]
-        return json.dumps(
-            {
-                "batch_size": 1,
-                "failure_summary": [{"failure_type": "t", "count": 1, "description": "a word"}],
-                "success_patterns": [],
-                "patch": {"reasoning": "words", "edits": edits},
-            }
-        )
-
-
 def finished_job(job: str, body: Body, *, payer: str, calls: int) -> Finished:
     """Encode a result as a worker commits it."""
     scores = (body.hard, body.soft) if isinstance(body, JudgementBody) else (None, None)
@@ -252,6 +170,12 @@ class ScriptedRun:
 
     def body(self, job: str) -> Body:
         return BODY.validate_json(self.store.results[job].body)
+
+    def messages(self, job: str) -> tuple[Message, ...]:
+        body = self.body(job)
+        if not isinstance(body, ReplyBody) or body.trajectory is None:
+            return ()
+        return decode_messages(self.store.read(body.trajectory))
 
     # --- driving
 

@@ -13,7 +13,14 @@ from typing import Any
 from skillopt.domain.jobs import JobKind, JobSpec, decode_spec
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.results import InvalidBody, JudgementBody, Receipt, ReplyBody
-from skillopt.errors import BudgetExhausted, CallError, SkillOptError, StateCorrupt, WireError
+from skillopt.errors import (
+    BudgetExhausted,
+    CallError,
+    JudgeUnavailable,
+    SkillOptError,
+    StateCorrupt,
+    WireError,
+)
 from skillopt.state.ports import ClaimStatus, Finished
 from skillopt.wire.payloads import TryJob, decode
 from workers.container import Container
@@ -107,7 +114,7 @@ def _run_claimed(
         return _stopped(container, held, stopped.why)
     except BudgetExhausted as error:
         return _give_back(container, held, error, drop_run=held.run)
-    except (CallError, Refused, StateCorrupt) as error:
+    except (CallError, JudgeUnavailable, Refused, StateCorrupt) as error:
         return _give_back(container, held, error)
     except Exception as error:
         log.exception("job failed unexpectedly", extra={"event": "defect", "job": held.job})

@@ -14,7 +14,21 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from producer.cli import check, demo, evaluate, init, run, show, simulate
+from producer.cli import (
+    aa,
+    blame,
+    check,
+    demo,
+    diff,
+    evaluate,
+    explain,
+    export,
+    init,
+    plan,
+    run,
+    show,
+    simulate,
+)
 from producer.cli.environment import OURS, conflict, own_version
 from producer.cli.help_text import help_text
 
@@ -26,8 +40,14 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     (START, "init", init.init),
     (START, "run", run.run),
     (UNDERSTAND, "check", check.check),
+    (UNDERSTAND, "plan", plan.plan),
+    (UNDERSTAND, "aa", aa.aa),
     (UNDERSTAND, "eval", evaluate.evaluate),
     (UNDERSTAND, "show", show.show),
+    (UNDERSTAND, "explain", explain.explain),
+    (UNDERSTAND, "diff", diff.diff),
+    (UNDERSTAND, "blame", blame.blame),
+    (UNDERSTAND, "export", export.export),
     (OPERATE, "simulate", simulate.simulate),
 )
 #: Settings of single commands beyond their name and group.

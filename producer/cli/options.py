@@ -12,6 +12,14 @@ CacheMode = Literal["on", "refresh", "off"]
 SpecArgument = Annotated[
     Path, typer.Argument(metavar="SPEC", help="The spec file (YAML).", show_default=False)
 ]
+RunArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="A run's id, a unique prefix of it, its name, its folder, or `last`.",
+        show_default=False,
+    ),
+]
 BackendsOption = Annotated[
     Path | None,
     typer.Option(
@@ -93,6 +101,16 @@ JsonOption = Annotated[
 QuietOption = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Plain log lines instead of the live view, no hints."),
+]
+LeaveOutOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--leave-out",
+        metavar="TASK",
+        help="Leave a task out of every comparison from now on, for one that cannot be run. "
+        "It is recorded and lowers the coverage shown. Repeatable.",
+        show_default=False,
+    ),
 ]
 NewOption = Annotated[
     bool,

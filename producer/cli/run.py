@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from producer.cli.options import (
     CacheOption,
     ConcurrencyOption,
     JsonOption,
+    LeaveOutOption,
     LimitOption,
     NewOption,
     QuietOption,
@@ -40,6 +42,7 @@ def run(
     set_: SetOption = None,
     limit: LimitOption = None,
     cache: CacheOption = None,
+    leave_out: LeaveOutOption = None,
     new: NewOption = False,
     json: JsonOption = False,
     quiet: QuietOption = False,
@@ -78,8 +81,24 @@ def run(
         redis_url=redis,
         workers=workers,
         concurrency=concurrency,
+        leave_out=left_out(loaded, leave_out or ()),
     )
     run_and_report(loaded, options, Terminal.open(json=json, quiet=quiet), new=new)
+
+
+def left_out(loaded: LoadedSpec, tasks: Sequence[str]) -> dict[str, str]:
+    """Give the tasks to leave out and why; raises InputError for one the run does not have."""
+    from skillopt.domain.item import SPLITS
+    from skillopt.errors import InputError
+
+    known = {item.id for split in SPLITS for item in loaded.plan.splits.of(split)}
+    for task in tasks:
+        if task not in known:
+            raise InputError(
+                f"--leave-out: the run has no task {task!r}; give the id of one, as "
+                "`skillopt show RUN` names it"
+            )
+    return dict.fromkeys(tasks, "left out by --leave-out")
 
 
 def default_store(spec: Path) -> Path:
@@ -111,9 +130,7 @@ def run_and_report(
     run_dir = (options.store / "runs" / loaded.plan.run_id).resolve()
     here = {"run_dir": str(run_dir), "skill": str(loaded.skill_path)}
     summary = ended.summary.model_copy(update=here)
-    terminal.show(
-        *final_report(summary, initial=state.plan.skill, best=state.texts[state.best].skill)
-    )
+    terminal.show(*final_report(summary, initial=state.plan.initial, best=state.texts[state.best]))
     terminal.emit(summary.model_dump(mode="json"))
     code = exit_code(state)
     if code:

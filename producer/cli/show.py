@@ -29,18 +29,26 @@ def show(
         int | None,
         typer.Option("--step", metavar="N", min=1, help="One step: edits, gate, difference."),
     ] = None,
+    epoch: Annotated[
+        int | None,
+        typer.Option(
+            "--epoch", metavar="N", min=1, help="The end of an epoch: slow update, meta skill."
+        ),
+    ] = None,
     task: Annotated[
         str | None,
         typer.Option("--task", metavar="ID", help="Every attempt at one task, in full."),
     ] = None,
     call: Annotated[
         str | None,
-        typer.Option("--call", metavar="ID", help="One call in full, by its job id or a prefix."),
+        typer.Option(
+            "--call", metavar="ID", help="One call in full, by its job id or a prefix of it."
+        ),
     ] = None,
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show a run: its scores and steps, or one step, one task or one call in full.
+    """Show a run: its scores and steps, or one step, epoch's end, task or call in full.
 
     A call is shown with the messages sent, the reply, each check with its reason, tokens, cost,
     and whether it came from the cache or from which worker.
@@ -48,19 +56,25 @@ def show(
     Examples:
       skillopt show last --store my-skill/.skillopt
       skillopt show last --store my-skill/.skillopt --step 1
+      skillopt show last --store my-skill/.skillopt --epoch 1
       skillopt show support-reply --store my-skill/.skillopt --task reply-01
     """
     from producer.cli.console import Terminal
-    from producer.cli.show_parts import show_call, show_run, show_step, show_task
+    from producer.cli.show_parts import show_call, show_epoch, show_run, show_step, show_task
+    from skillopt.errors import InputError
 
+    if step is not None and epoch is not None:
+        raise InputError(f"--step {step!r} and --epoch {epoch!r} exclude each other; give one")
     terminal = Terminal.open(json=json)
     folder = open_run(run, store)
     if call is not None:
         show_call(terminal, folder, call)
     elif task is not None:
-        show_task(terminal, folder, task, step)
+        show_task(terminal, folder, task, step, epoch)
     elif step is not None:
         show_step(terminal, folder, step)
+    elif epoch is not None:
+        show_epoch(terminal, folder, epoch)
     else:
         show_run(terminal, folder)
 

@@ -24,23 +24,29 @@ class Scope:
     """Which attempts are meant: a document on items, and what people call the stage."""
 
     stage: str
-    step: int | None
     skill: str
     split: SplitName
     items: Sequence[Item]
-    samples: int
+    samples: range
+    #: The step they belong to, or the epoch whose end they belong to.
+    step: int | None = None
+    epoch_end: int | None = None
 
 
 def locate(state: RunState, facts: Facts, scope: Scope) -> Evaluation:
-    """Find the jobs of an evaluation from the ledger's lines alone."""
+    """Find the jobs of an evaluation from the ledger's lines alone.
+
+    `state` is that of the moment the evaluation was used: what was given up or left out then
+    has no result here, even if there is one now.
+    """
     return evaluate(
         state,
-        LinesOnly(facts),
+        LinesOnly(facts, state.given_up),
         JobFactory(state.plan, state.run),
         skill=scope.skill,
         split=scope.split,
         items=scope.items,
-        samples=range(scope.samples),
+        samples=scope.samples,
         stage=scope.stage,
     )
 
@@ -50,9 +56,13 @@ def collect(
 ) -> list[RolloutRecord]:
     """Record every attempt of an evaluation, in its order; one without a result is "missing"."""
     attempts = evaluation.attempts
-    stored.load([job for attempt in attempts for job in _jobs(attempt)])
-    sent = stored.messages(attempt.rollout for attempt in attempts)
+    stored.load(jobs_of(evaluation))
+    sent = stored.sent(attempt.rollout for attempt in attempts)
     return [_record(state, stored, a, scope, sent.get(a.rollout)) for a in attempts]
+
+
+def jobs_of(evaluation: Evaluation) -> list[str]:
+    return [job for attempt in evaluation.attempts for job in _jobs(attempt)]
 
 
 def _jobs(attempt: Attempt) -> list[str]:
@@ -66,7 +76,7 @@ def _record(
     scope: Scope,
     messages: tuple[Message, ...] | None,
 ) -> RolloutRecord:
-    rollout = stored.call(attempt.rollout)
+    rollout = stored.call(attempt.rollout) if attempt.reply_line else None
     reply = rollout.body if rollout and isinstance(rollout.body, ReplyBody) else None
     judged = stored.call(attempt.judgement) if attempt.judgement else None
     judgement = judged.body if judged and isinstance(judged.body, JudgementBody) else None
@@ -77,6 +87,7 @@ def _record(
     return RolloutRecord(
         stage=scope.stage,
         step=scope.step,
+        epoch_end=scope.epoch_end,
         split=scope.split,
         item=attempt.item.id,
         sample=attempt.sample,
@@ -87,7 +98,7 @@ def _record(
         problem=problem,
         hard=line.hard if line else None,
         soft=line.soft if line else None,
-        messages=messages,
+        messages=messages if reply else None,
         reply=reply.text if reply else None,
         finish_reason=reply.finish_reason if reply else None,
         tools_called=reply.tools_called if reply else (),
@@ -99,6 +110,8 @@ def _record(
 
 def _outcome(state: RunState, stored: StoredCalls, attempt: Attempt) -> tuple[RecordOutcome, str]:
     """Say what came of an attempt; the ledger decides, the stored bodies explain."""
+    if attempt.left_out:
+        return "left_out", f"a person left the task out: {state.left_out[attempt.item.id]}"
     calls = [stored.call(job) for job in _jobs(attempt)]
     if attempt.invalid:
         bodies = [call.body for call in calls if call]

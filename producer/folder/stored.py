@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -24,20 +24,27 @@ class StoredCall:
 
 
 class LinesOnly:
-    """Facts that know no bodies: enough to find job ids, which follow from the lines alone."""
+    """Facts that know no bodies: enough to find job ids, which follow from the lines alone.
 
-    def __init__(self, facts: Facts) -> None:
+    A job in `given_up` had no result at the time that is meant, whatever became of it later.
+    """
+
+    def __init__(self, facts: Facts, given_up: Collection[str] = ()) -> None:
         self._facts = facts
+        self._given_up = given_up
 
     def line(self, job: str) -> LedgerLine | None:
-        return self._facts.line(job)
+        return None if job in self._given_up else self._facts.line(job)
 
     def body(self, job: str) -> Body:
         return ReplyBody(text="")
 
+    def messages(self, job: str) -> tuple[Message, ...]:
+        return ()
+
 
 class StoredCalls:
-    """Facts taken from stored results; what is stored no longer counts as unknown here.
+    """The stored results behind a ledger; what is stored no longer counts as unknown here.
 
     A result counts only if the ledger pins that very one: a reply that another run obtained
     after ours expired is not what this run saw.
@@ -61,17 +68,7 @@ class StoredCalls:
         self.load([job])
         return self._calls[job]
 
-    def line(self, job: str) -> LedgerLine | None:
-        call = self.call(job)
-        return call.line if call else None
-
-    def body(self, job: str) -> Body:
-        call = self.call(job)
-        if call is None:
-            raise StateCorrupt(f"the result of job {job!r} is not stored any more")
-        return call.body
-
-    def messages(self, jobs: Iterable[str]) -> dict[str, tuple[Message, ...]]:
+    def sent(self, jobs: Iterable[str]) -> dict[str, tuple[Message, ...]]:
         """Give what was sent in the calls of jobs, as far as it is still stored."""
         blobs = {
             job: call.body.trajectory

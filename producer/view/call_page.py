@@ -22,6 +22,7 @@ _OUTCOMES = {
     "model_failed": "the model failed (refused, empty or unreadable reply)",
     "invalid": "invalid: the task cannot be scored",
     "missing": "missing: no score, which is not a zero",
+    "left_out": "left out of every comparison",
 }
 
 

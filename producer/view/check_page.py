@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from rich.console import RenderableType
@@ -10,12 +11,19 @@ from rich.text import Text
 
 from producer.view import numbers
 from producer.view.printable import safe
-from producer.view.words import budget_words
+from producer.view.stages import budget_words
 from skillopt.config.load import LoadedSpec
 from skillopt.domain.backend import Backend
-from skillopt.domain.fingerprint import short
+from skillopt.domain.fingerprint import short, text_hash
 from skillopt.domain.item import SPLITS
+from skillopt.domain.plan import RunPlan
+from skillopt.loop.gate_rules import protected_tasks
 from skillopt.loop.sample import steps_per_epoch, total_steps
+from skillopt.loop.spending import planned_gates
+from skillopt.loop.templates import packaged
+
+#: Longer values push only their own line to the right.
+_VALUE_WIDTH = 24
 
 
 def check_page(loaded: LoadedSpec) -> list[RenderableType]:
@@ -24,17 +32,19 @@ def check_page(loaded: LoadedSpec) -> list[RenderableType]:
     table = Table(show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    tasks = ", ".join(f"{split} {len(plan.splits.of(split))}" for split in SPLITS)
     rows = {
         "name": plan.name,
         "spec": str(loaded.spec_path),
-        "skill": f"{loaded.skill_path} ({short(plan.initial_key)}, {len(plan.skill):,} characters)",
-        "tasks": tasks,
+        "skill": _skill_words(loaded),
+        "memory": _memory_words(plan),
+        "evolves": " and ".join(plan.evolving),
+        "prompts": ", ".join(_own_templates(plan)) or "packaged",
+        "tasks": ", ".join(f"{split} {len(plan.splits.of(split))}" for split in SPLITS),
         "steps": (
             f"{total_steps(plan)} ({plan.settings.train.num_epochs} epochs of "
             f"{steps_per_epoch(plan)}, {plan.settings.train.batch_size} tasks each)"
         ),
-        "gate": f"{plan.settings.evaluation.gate_metric} on val",
+        "gate": _gate_words(plan),
     }
     for role, use in plan.backends.items():
         rows[role] = backend_words(loaded.backends[use.backend])
@@ -54,16 +64,89 @@ def check_object(loaded: LoadedSpec) -> dict[str, Any]:
         "name": plan.name,
         "spec": str(loaded.spec_path),
         "spec_hash": plan.identity,
-        "skill": {"path": str(loaded.skill_path), "hash": plan.initial_key},
+        "skill": {
+            "path": str(loaded.skill_path),
+            "hash": plan.skill_hash(plan.skill),
+            "files": [file.path for file in plan.files or ()],
+        },
+        "memory": None if plan.memory is None else {"hash": text_hash(plan.memory)},
+        "evolve": plan.settings.evolve,
+        "prompts": _own_templates(plan),
         "tasks": {split: len(plan.splits.of(split)) for split in SPLITS},
         "steps": total_steps(plan),
+        "gates": planned_gates(plan),
         "backends": {
             role: _backend_object(loaded.backends[use.backend])
             for role, use in plan.backends.items()
         },
         "budget": plan.budget.model_dump(mode="json"),
         "warnings": list(loaded.warnings),
+        "lint": list(loaded.lint),
     }
+
+
+def explain_page(loaded: LoadedSpec) -> Text:
+    """Give every key with its value and where that came from, one a line."""
+    shown = {
+        key: json.dumps(explained.value, ensure_ascii=False)
+        for key, explained in loaded.explained.items()
+    }
+    keys = max(map(len, shown))
+    values = max(min(len(value), _VALUE_WIDTH) for value in shown.values())
+    return safe(
+        "\n".join(
+            f"{key:{keys}}  {value:{values}}  {loaded.explained[key].origin}"
+            for key, value in shown.items()
+        )
+    )
+
+
+def explain_object(loaded: LoadedSpec) -> dict[str, Any]:
+    return {
+        "explain": {
+            key: {"value": explained.value, "origin": explained.origin}
+            for key, explained in loaded.explained.items()
+        }
+    }
+
+
+def _skill_words(loaded: LoadedSpec) -> str:
+    plan = loaded.plan
+    beside = "" if plan.files is None else f", {_counted(len(plan.files), 'file')} beside it"
+    name = short(plan.skill_hash(plan.skill))
+    return f"{loaded.skill_path} ({name}, {len(plan.skill):,} characters{beside})"
+
+
+def _memory_words(plan: RunPlan) -> str:
+    if plan.memory is None:
+        return "none"
+    return f"{len(plan.memory):,} characters" if plan.memory else "starts empty"
+
+
+def _own_templates(plan: RunPlan) -> list[str]:
+    """Name the templates that are not the packaged ones."""
+    ours = packaged()
+    return sorted(name for name, text in plan.templates.items() if ours.get(name) != text)
+
+
+def _gate_words(plan: RunPlan) -> str:
+    settings = plan.settings.evaluation
+    words = [f"{settings.gate_metric} on val"]
+    if settings.samples > 1:
+        words.append(f"{settings.samples} samples of each task")
+    if settings.significance is not None:
+        gates = _counted(planned_gates(plan), "gate")
+        words.append(f"significance {settings.significance:g} over {gates}")
+    if settings.no_regression:
+        protected = len(protected_tasks(settings.no_regression, plan.splits.val))
+        words.append(f"no regression of {_counted(protected, 'task')}")
+    if not settings.use_gate:
+        words.append("every candidate is kept")
+    return ", ".join(words)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def backend_words(backend: Backend) -> str:

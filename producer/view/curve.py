@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from skillopt.domain.run import RunState
+from producer.timeline import Part, in_order
+from skillopt.domain.run import EpochEnd, RunState, StepState
 from skillopt.loop.gate import score_of
 
 _LEAST_SPAN = 0.2
@@ -17,9 +18,11 @@ _MAX_COLUMN = 6
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """One step (0 is the start): the current score after it, and that of a rejected candidate."""
+    """One step ("0" is the start) or slow update ("e1": at the end of epoch 1): the current score
+    after it, and that of a candidate that was measured whole and not kept.
+    """
 
-    step: int
+    label: str
     current: float
     rejected: float | None = None
     best: bool = False
@@ -46,19 +49,29 @@ def curve_points(state: RunState) -> list[CurvePoint]:
     score = None if initial is None else score_of(initial, settings)
     if score is None:
         return []
-    points = [CurvePoint(0, score, best=state.best_step == 0)]
-    for step in state.steps:
-        if not step.ended:
+    points = [CurvePoint("0", score, best=state.best == state.plan.initial_key)]
+    for part in in_order(state):
+        gated = part.gated if part.gated and part.gated.verdict != "indecisive" else None
+        if isinstance(part, EpochEnd) and gated is None:
+            continue
+        if isinstance(part, StepState) and not part.ended:
             break
-        rejected = None
-        if step.gated and step.gated.verdict == "accept":
-            measured = score_of(step.gated.measurement, settings)
+        rejected, measured = None, None
+        if gated and not gated.early:  # a score of some tasks is not comparable with the others
+            measured = score_of(gated.measurement, settings)
+        if gated and gated.adopted:
             score = score if measured is None else measured
-        elif step.gated:
-            rejected = score_of(step.gated.measurement, settings)
-        number = step.started.step
-        points.append(CurvePoint(number, score, rejected, best=number == state.best_step))
+        elif gated:
+            rejected = measured
+        best = gated is not None and gated.adopted and gated.skill == state.best
+        points.append(CurvePoint(_label(part), score, rejected, best))
     return points
+
+
+def _label(part: Part) -> str:
+    if isinstance(part, StepState):
+        return str(part.started.step)
+    return f"e{part.compared.epoch}"
 
 
 def plot(points: list[CurvePoint], *, width: int, height: int = 7, ascii_only: bool) -> Text:
@@ -87,7 +100,7 @@ def plot(points: list[CurvePoint], *, width: int, height: int = 7, ascii_only: b
 
 def legend(*, ascii_only: bool) -> str:
     marks = _ASCII if ascii_only else _UNICODE
-    return f"{marks.current} current  {marks.best} best  {marks.rejected} rejected"
+    return f"{marks.current} current  {marks.best} best  {marks.rejected} not kept"
 
 
 def _range(points: list[CurvePoint]) -> tuple[float, float]:
@@ -128,5 +141,5 @@ def _step_labels(points: list[CurvePoint], column: int) -> str:
     labels = ""
     for index, point in enumerate(points):
         if len(labels) <= index * column:
-            labels = labels.ljust(index * column) + f"{point.step} "
+            labels = labels.ljust(index * column) + f"{point.label} "
     return labels.rstrip()

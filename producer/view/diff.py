@@ -7,6 +7,7 @@ import difflib
 from rich.text import Text
 
 from producer.view.printable import printable
+from skillopt.domain.documents import Documents
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
 _NO_NEWLINE = "\\ No newline at end of file"
@@ -32,6 +33,26 @@ def skill_diff(
             shown.append(_NO_NEWLINE + "\n", style="dim")
     shown.rstrip()
     return shown
+
+
+def documents_diff(
+    before: Documents, after: Documents, *, before_name: str = "initial", after_name: str = "best"
+) -> Text:
+    """Give the difference of two states of the documents: of the skill, and of the memory where
+    there is one.
+    """
+    skill = skill_diff(before.skill, after.skill, before_name=before_name, after_name=after_name)
+    if before.memory is None and after.memory is None:
+        return skill
+    memory = skill_diff(
+        before.memory or "",
+        after.memory or "",
+        before_name=f"{before_name} memory",
+        after_name=f"{after_name} memory",
+    )
+    changed = before.skill != after.skill, (before.memory or "") != (after.memory or "")
+    shown = [text for text, differs in zip((skill, memory), changed, strict=True) if differs]
+    return Text("\n").join(shown) if shown else skill
 
 
 def _style(line: str) -> str:

@@ -5,31 +5,39 @@ from __future__ import annotations
 from rich.console import RenderableType
 from rich.text import Text
 
-from producer.summary import Summary
+from producer.summary import EpochEnds, Summary
 from producer.view import numbers
-from producer.view.diff import skill_diff
+from producer.view.diff import documents_diff
 from producer.view.printable import one_line, safe
-from producer.view.scores import score_table
+from producer.view.scores import noise_lines, score_table, tag_table
+from skillopt.domain.documents import Documents
 
 _STATE_STYLES = {"finished": "bold green", "paused": "bold yellow", "running": "bold yellow"}
 _INTERVAL_NOTE = "Brackets hold the 95 % interval of the hard score; n counts scored tasks."
+_SEVERAL_SAMPLES = " Each has several samples, which count for as much as tasks differ."
 
 
 def final_report(
-    summary: Summary, *, initial: str | None = None, best: str | None = None
+    summary: Summary, *, initial: Documents | None = None, best: Documents | None = None
 ) -> list[RenderableType]:
     """Give the end of a run: state and reason, scores, work done, change, where it all is.
 
-    `initial` and `best` are the documents' texts; without them no difference is shown.
+    Without `initial` and `best` no difference is shown.
     """
     parts: list[RenderableType] = [Text(), _headline(summary), Text(), score_table(summary)]
-    parts.append(Text(_INTERVAL_NOTE, style="dim"))
+    parts.append(Text(_interval_note(summary), style="dim"))
+    if tags := tag_table(summary):
+        parts += [Text(), tags]
     if summary.mode == "train":
-        parts.append(Text(_step_words(summary)))
-    parts += [Text(line) for line in work_lines(summary)]
+        parts += [Text(line) for line in step_lines(summary)]
+    parts += [Text(line) for line in (*noise_lines(summary.noise), *work_lines(summary))]
     parts += [safe(f"warning: {one_line(warning, 500)}", "yellow") for warning in summary.warnings]
     if initial is not None and best is not None and summary.mode == "train":
-        parts += [Text(), Text("Change of the document", style="bold"), skill_diff(initial, best)]
+        parts += [
+            Text(),
+            Text("Change of the document", style="bold"),
+            documents_diff(initial, best),
+        ]
     parts += [Text(), safe(f"Run folder: {summary.run_dir}", "bold")]
     if summary.state != "finished":
         parts.append(Text("The same command continues this run.", style="cyan"))
@@ -77,8 +85,30 @@ def _headline(summary: Summary) -> Text:
     return headline
 
 
-def _step_words(summary: Summary) -> str:
-    return (
-        f"Steps: {summary.steps} ({summary.accepted} accepted, {summary.rejected} rejected, "
-        f"{summary.skipped} skipped)"
-    )
+def step_lines(summary: Summary) -> list[str]:
+    """Count the steps, and the slow updates if there were any, by what came of them."""
+    lines = [f"Steps: {summary.steps} ({_counts(summary)})"]
+    ends = summary.epoch_ends
+    updates = ends.accepted + ends.rejected + ends.underpowered + ends.skipped
+    if updates:
+        lines.append(f"Slow updates: {updates} ({_counts(ends)})")
+    if ends.meta_learned:
+        lines.append(f"Meta skill: learnt {numbers.plural(ends.meta_learned, 'time')}")
+    return lines
+
+
+def _counts(of: Summary | EpochEnds) -> str:
+    words = [f"{of.accepted} accepted", f"{of.rejected} rejected"]
+    words += [f"{of.underpowered} underpowered"] if of.underpowered else []
+    words.append(f"{of.skipped} skipped")
+    kept = f"; {of.forced} of them kept by force" if of.forced else ""
+    return ", ".join(words) + kept
+
+
+def _interval_note(summary: Summary) -> str:
+    documents = (summary.initial, summary.best, summary.final)
+    scores = [score for one in documents for score in (one.val, one.test) if score]
+    scores += [summary.evaluated.score] if summary.evaluated else []
+    scores += summary.noise.arms if summary.noise else ()
+    several = any(score.interval_method == "wilson_effective_n" for score in scores)
+    return _INTERVAL_NOTE + (_SEVERAL_SAMPLES if several else "")

@@ -17,20 +17,31 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from producer.timeline import Part, in_order
 from producer.view import numbers
 from producer.view.curve import curve_points, legend, plot
+from producer.view.outcomes import OUTCOME_STYLES, UNDER_WAY, outcome_of, outcome_words
 from producer.view.printable import printable, safe
-from producer.view.words import event_words, stage_words, status_words, step_words, waiting_words
-from skillopt.domain.events import Event, GaveUp, Merged, Paused, Resumed, RunCreated, Selected
-from skillopt.domain.run import RunState
+from producer.view.stages import stage_words, status_words, waiting_words
+from producer.view.words import event_words
+from skillopt.domain.events import (
+    Event,
+    GaveUp,
+    LeftOut,
+    Merged,
+    Paused,
+    Resumed,
+    RunCreated,
+    Selected,
+)
+from skillopt.domain.run import RunState, StepState
 from skillopt.domain.usage import MICRO, ROLES
 from skillopt.domain.view import RunView
 from skillopt.state.ports import Spend
 
 #: Without a terminal, a line says how far the work is at least this often.
 PLAIN_PROGRESS_S = 10.0
-LAST_STEPS_SHOWN = 5
-_VERDICT_STYLES = {"accept": "green", "reject": "red", "indecisive": "yellow"}
+LAST_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -93,7 +104,7 @@ class LiveView:
         if self._live is None:
             if not isinstance(event, Merged | Selected):
                 self._line(event_words(event))
-        elif isinstance(event, GaveUp | Paused | Resumed | RunCreated):
+        elif isinstance(event, GaveUp | LeftOut | Paused | Resumed | RunCreated):
             self._console.print(safe(event_words(event)))
 
     def _log_progress(self, snapshot: Snapshot) -> None:
@@ -185,14 +196,19 @@ def _work_words(snapshot: Snapshot) -> str:
 
 
 def _verdicts(state: RunState) -> Table | None:
-    ended = [step for step in state.steps if step.ended][-LAST_STEPS_SHOWN:]
+    ended = [part for part in in_order(state) if outcome_of(part) != UNDER_WAY][-LAST_SHOWN:]
     if not ended:
         return None
     table = Table.grid(padding=(0, 1))
     table.add_column(justify="right")
     table.add_column(overflow="fold")
-    for step in ended:
-        verdict = step.gated.verdict if step.gated else None
-        style = _VERDICT_STYLES.get(verdict or "", "dim")
-        table.add_row(f"step {step.started.step}", safe(step_words(step), style))
+    for part in ended:
+        style = OUTCOME_STYLES.get(outcome_of(part), "dim")
+        table.add_row(_title_of(part), safe(outcome_words(part), style))
     return table
+
+
+def _title_of(part: Part) -> str:
+    if isinstance(part, StepState):
+        return f"step {part.started.step}"
+    return f"epoch {part.compared.epoch}"

@@ -9,17 +9,18 @@ from rich.table import Table
 from rich.text import Text
 
 from producer.summary import Summary
+from producer.timeline import in_order
 from producer.view import numbers
 from producer.view.curve import curve_points, legend, plot
-from producer.view.final import work_lines
+from producer.view.final import step_lines, work_lines
+from producer.view.outcomes import OUTCOME_STYLES, outcome_of, outcome_words
 from producer.view.printable import one_line, safe
-from producer.view.scores import score_table
-from producer.view.words import status_words, step_outcome, step_words
+from producer.view.scores import noise_lines, score_table, tag_table
+from producer.view.stages import status_words
 from skillopt.domain.fingerprint import short
-from skillopt.domain.run import RunState, StepState
+from skillopt.domain.run import EpochEnd, RunState, StepState
 
 _CURVE_WIDTH = 76
-_STYLES = {"accepted": "green", "rejected": "red", "skipped": "dim", "undecided": "yellow"}
 
 
 def run_page(
@@ -32,6 +33,11 @@ def run_page(
         Text(),
         score_table(summary),
     ]
+    if tags := tag_table(summary):
+        parts += [Text(), tags]
+    if state.plan.mode == "train":
+        parts += [safe(line) for line in step_lines(summary)]
+    parts += [safe(line) for line in noise_lines(summary.noise)]
     if measured_work:
         parts += [safe(line) for line in work_lines(summary)]
     parts += [safe(f"warning: {one_line(warning, 500)}", "yellow") for warning in summary.warnings]
@@ -45,24 +51,33 @@ def run_page(
 
 
 def step_table(state: RunState) -> Table | Text:
-    """Give every step with what came of it and why."""
+    """Give every step, and every epoch's end, with what came of it and why."""
     if not state.steps:
         return Text("no step yet", style="dim")
     table = Table(pad_edge=False)
-    for column in ("step", "epoch", "train hard", "edits", "candidate"):
+    for column in ("step", "epoch", "train hard", "changes", "candidate"):
         table.add_column(column, overflow="fold")
     table.add_column("verdict and reason", overflow="fold", ratio=1)
-    for step in state.steps:
-        batch = step.reflected.batch if step.reflected else None
-        table.add_row(
-            str(step.started.step),
-            str(step.started.epoch),
-            numbers.score(batch.hard if batch else None),
-            numbers.count(len(step.selected.edits) if step.selected else None),
-            short(step.proposed.skill) if step.proposed else numbers.UNKNOWN,
-            safe(step_words(step), _STYLES.get(step_outcome(step), "")),
-        )
+    for part in in_order(state):
+        cells = _step_cells(part) if isinstance(part, StepState) else _end_cells(part)
+        candidate = short(part.proposed.skill) if part.proposed else numbers.UNKNOWN
+        style = OUTCOME_STYLES.get(outcome_of(part), "")
+        table.add_row(*cells, candidate, safe(outcome_words(part), style))
     return table
+
+
+def _step_cells(step: StepState) -> tuple[str, ...]:
+    batch = step.reflected.batch if step.reflected else None
+    return (
+        str(step.started.step),
+        str(step.started.epoch),
+        numbers.score(batch.hard if batch else None),
+        numbers.count(len(step.selected.edits) if step.selected else None),
+    )
+
+
+def _end_cells(end: EpochEnd) -> tuple[str, ...]:
+    return ("end", str(end.compared.epoch), numbers.UNKNOWN, numbers.UNKNOWN)
 
 
 def step_row(step: StepState) -> dict[str, Any]:
@@ -71,9 +86,13 @@ def step_row(step: StepState) -> dict[str, Any]:
     return {
         "step": step.started.step,
         "epoch": step.started.epoch,
-        "outcome": step_outcome(step),
+        "outcome": outcome_of(step),
         "reason": gated.reason if gated else step.skipped.detail if step.skipped else "",
         "new_best": gated.new_best if gated else False,
+        "forced": gated.forced if gated else False,
+        "early": gated.early if gated else False,
+        "p_value": gated.p_value if gated else None,
+        "level": gated.level if gated else None,
         "candidate": step.proposed.skill if step.proposed else None,
         "candidate_score": gated.candidate_score if gated else None,
         "current_score": gated.current_score if gated else None,

@@ -5,74 +5,66 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from producer.view import numbers
-from producer.view.diff import skill_diff
+from producer.records import OptimizerRecord
+from producer.view.changes import blocked_lines, change_count, change_lines, change_noun
+from producer.view.gate_part import gate_part, heading
+from producer.view.outcomes import measurement_words, skip_words
 from producer.view.printable import indented, one_line, safe
-from producer.view.words import gate_words, measurement_words, skip_words
-from skillopt.domain.edits import Edit, EditReport
-from skillopt.domain.events import Gated, GroupReport, ItemScore, Measurement
+from producer.view.words import (
+    budget_decision_words,
+    limit_words,
+    merged_words,
+    noted_words,
+    proposed_words,
+)
+from skillopt.domain.edits import EditReport
+from skillopt.domain.events import BudgetDecided, GroupReport, Merged, Noted, Selected
 from skillopt.domain.fingerprint import short
 from skillopt.domain.run import RunState, StepState
 
 
-def step_page(state: RunState, step: StepState) -> list[RenderableType]:
-    """Give a step from its batch to its verdict; what it did not reach is left out."""
+def step_page(
+    state: RunState, step: StepState, calls: Sequence[OptimizerRecord] = ()
+) -> list[RenderableType]:
+    """Give a step from its batch to its verdict; what it did not reach is left out.
+
+    `calls` are the optimizer calls recorded of it.
+    """
     started = step.started
     parts: list[RenderableType] = [
         Text(f"Step {started.step} (epoch {started.epoch})", style="bold"),
-        safe(f"document {short(started.skill)}, at most {started.edit_budget} edits"),
+        safe(f"document {short(started.skill)}, {limit_words(started.edit_budget)}"),
         safe(f"train tasks: {', '.join(started.items)}"),
     ]
     if step.reflected:
-        parts += [_heading("What the attempts showed")]
+        parts += [heading("What the attempts showed")]
         parts += [safe(measurement_words(step.reflected.batch))]
         parts += [part for group in step.reflected.groups for part in _group(group)]
     if step.merged:
-        merges = [f"{m.branch} level {m.level}: {m.status}" for m in step.merged.merges]
-        how = f" ({', '.join(merges)})" if merges else ""
-        parts.append(safe(f"merged to {numbers.plural(len(step.merged.edits), 'edit')}{how}"))
+        parts += _merged(step.merged)
+    if step.budget:
+        parts += _budget(step.budget)
     if step.selected:
-        parts += [
-            _heading("Selected edits"),
-            *_edits([e for e in step.selected.edits if isinstance(e, Edit)], _reports(step)),
-        ]
-        if step.selected.problem:
-            parts.append(safe(f"ranking: {step.selected.problem}", "yellow"))
+        parts += _selected(step.selected, _reports(step))
+    if step.noted:
+        parts += _noted(step.noted)
     if step.skipped:
-        parts += [_heading("Skipped"), safe(skip_words(step.skipped))]
-    if step.gated:
-        parts += [_heading("Gate"), *_gate(state, step, step.gated)]
+        parts += [heading("Skipped"), safe(skip_words(step.skipped))]
     if step.proposed:
-        parts.append(_heading("Change of the document"))
-        parts.append(candidate_diff(state, step))
-    return parts
+        parts += [heading("Candidate"), safe(proposed_words(step.proposed))]
+    return [*parts, *gate_part(state, step.proposed, step.gated), *call_lines(calls)]
 
 
-def candidate_diff(state: RunState, step: StepState) -> Text:
-    """Give what the step's candidate changes in the document it came from."""
-    if step.proposed is None:
-        return Text("no candidate", style="dim")
-    return skill_diff(
-        state.texts[step.proposed.parent].skill,
-        step.proposed.text,
-        before_name=f"current {short(step.proposed.parent)}",
-        after_name=f"candidate {short(step.proposed.skill)}",
-    )
-
-
-def item_changes(state: RunState, step: StepState) -> Table | None:
-    """Give both arms of the gate task by task; None without a verdict."""
-    if step.gated is None:
-        return None
-    before = state.measured.get((step.started.skill, step.gated.measurement.split))
-    table = Table("task", "current", "candidate", "change", box=None, pad_edge=False)
-    for item, score in step.gated.measurement.items.items():
-        old = before.items.get(item) if before else None
-        table.add_row(safe(item), _item(old), _item(score), _change(item, step.gated))
-    return table
+def call_lines(calls: Sequence[OptimizerRecord]) -> list[RenderableType]:
+    """List optimizer calls with the ids by which `show --call` gives them in full."""
+    if not calls:
+        return []
+    return [
+        heading("Optimizer calls"),
+        *(safe(f"{short(call.job) if call.job else 'unknown'}  {call.label}") for call in calls),
+    ]
 
 
 def _reports(step: StepState) -> Sequence[EditReport]:
@@ -81,70 +73,53 @@ def _reports(step: StepState) -> Sequence[EditReport]:
     return step.skipped.reports if step.skipped else ()
 
 
-def _heading(words: str) -> Text:
-    return Text(f"\n{words}", style="bold cyan")
-
-
 def _group(group: GroupReport) -> list[RenderableType]:
     line = (
         f"{group.kind} group {group.shard}: {group.status}, "
-        f"{numbers.plural(len(group.edits), 'edit')} from {', '.join(group.items)}"
+        f"{change_count(group.edits)} from {', '.join(group.items)}"
     )
     parts: list[RenderableType] = [safe(line)]
     parts += [safe(f"  - {one_line(summary, 400)}", "dim") for summary in group.summary]
+    parts += [safe(f"  reminder: {one_line(note, 400)}", "dim") for note in group.notes]
+    parts += blocked_lines(group.blocked)
     if group.problem:
         parts.append(safe(f"  problem: {group.problem}", "yellow"))
     return parts
 
 
-def _edits(edits: Sequence[Edit], reports: Sequence[EditReport]) -> list[RenderableType]:
-    if not edits:
-        return [Text("none", style="dim")]
-    by_index = {report.index: report for report in reports}
-    parts: list[RenderableType] = []
-    for index, edit in enumerate(edits):
-        report = by_index.get(index)
-        became = report.status.replace("_", " ") if report else "not applied yet"
-        style = "green" if report and report.applied else "yellow"
-        parts.append(safe(f"{index + 1}. {edit.op} ({edit.source_type}): {became}", style))
-        if edit.support:
-            parts.append(safe(f"   because of: {', '.join(edit.support)}", "dim"))
-        if edit.target:
-            parts.append(indented(f"target:  {edit.target}", "   "))
-        if edit.content:
-            parts.append(indented(f"content: {edit.content}", "   "))
+def _merged(merged: Merged) -> list[RenderableType]:
+    merges = [f"{m.branch} level {m.level}: {m.status}" for m in merged.merges]
+    how = f" ({', '.join(merges)})" if merges else ""
+    parts: list[RenderableType] = [safe(f"{merged_words(merged)}{how}")]
+    problems = [merge.problem for merge in merged.merges if merge.problem]
+    parts += [safe(f"  problem: {one_line(problem, 400)}", "yellow") for problem in problems]
+    return [*parts, *blocked_lines(merged.blocked)]
+
+
+def _budget(budget: BudgetDecided) -> list[RenderableType]:
+    style = "yellow" if budget.status == "fallback" else ""
+    parts: list[RenderableType] = [
+        heading("How many changes to apply"),
+        safe(budget_decision_words(budget), style),
+    ]
+    return parts + [safe(f"  risk: {one_line(risk, 400)}", "dim") for risk in budget.risk_notes]
+
+
+def _selected(selected: Selected, reports: Sequence[EditReport]) -> list[RenderableType]:
+    parts: list[RenderableType] = [
+        heading(f"Selected {change_noun(selected.edits)}s"),
+        *change_lines(selected.edits, reports),
+    ]
+    if selected.problem:
+        parts.append(safe(f"ranking: {selected.problem}", "yellow"))
     return parts
 
 
-def _gate(state: RunState, step: StepState, gated: Gated) -> list[RenderableType]:
-    parts: list[RenderableType] = [
-        safe(gate_words(gated), "bold"),
-        safe(
-            f"{gated.metric}: {numbers.score(gated.current_score)} before, "
-            f"{numbers.score(gated.candidate_score)} with the candidate, "
-            f"on {numbers.plural(gated.pairs, 'task')} that both have a score for"
-        ),
-        safe(_coverage(gated.measurement)),
-    ]
-    table = item_changes(state, step)
-    return parts if table is None else [*parts, table]
-
-
-def _coverage(measurement: Measurement) -> str:
-    return f"{measurement_words(measurement)}, coverage {numbers.share(measurement.coverage)}"
-
-
-def _item(score: ItemScore | None) -> str:
-    if score is None:
-        return numbers.UNKNOWN
-    if score.status != "scored":
-        return score.status
-    return f"{numbers.score(score.hard)} / {numbers.score(score.soft)}"
-
-
-def _change(item: str, gated: Gated) -> Text:
-    if item in gated.improved:
-        return Text("improved", style="green")
-    if item in gated.regressed:
-        return Text("regressed", style="red")
-    return Text("same", style="dim")
+def _noted(noted: Noted) -> list[RenderableType]:
+    parts: list[RenderableType] = [heading("Reminders (appendix)"), safe(noted_words(noted))]
+    for note in noted.notes:
+        new = note in noted.added
+        parts.append(indented(f"{'+' if new else ' '} {note}"))
+    if noted.problem:
+        parts.append(safe(f"condensing: {noted.problem}", "yellow"))
+    return parts

@@ -1,12 +1,20 @@
-"""Events, stages and states of a run in words: one sentence each."""
+"""Every event of a run in words: one sentence each."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
-from producer.summary import reason_of
 from producer.view import numbers
+from producer.view.changes import change_count
+from producer.view.outcomes import (
+    gate_words,
+    item_counts,
+    measurement_words,
+    meta_words,
+    skip_words,
+)
 from producer.view.printable import one_line
+from producer.view.stages import budget_words, pause_words
 from skillopt.domain.events import (
     BudgetDecided,
     Compared,
@@ -16,10 +24,10 @@ from skillopt.domain.events import (
     GaveUp,
     LeftOut,
     Measured,
-    Measurement,
     Merged,
     MetaLearned,
     Noted,
+    Pair,
     Paused,
     Proposed,
     Reflected,
@@ -30,24 +38,7 @@ from skillopt.domain.events import (
     StepStarted,
 )
 from skillopt.domain.fingerprint import short
-from skillopt.domain.run import RunState, StepState
-from skillopt.domain.spec import Budget
 
-VERDICTS = {"accept": "accepted", "reject": "rejected", "indecisive": "undecided"}
-UNDER_WAY = "under way"
-
-_SKIPS = {
-    "no_edits": "no edit was proposed",
-    "no_change": "the edits leave the document as it is",
-    "already_rejected": "this text was tried before",
-    "too_long": "the candidate is too long",
-}
-_PAUSES = {
-    "budget": "the budget is used up",
-    "infrastructure": "calls keep failing",
-    "coverage": "too many tasks have no score",
-    "requested": "somebody asked for it",
-}
 _ENDS = {
     "completed": "every step is done",
     "saturated": "the validation score is at its maximum",
@@ -55,24 +46,14 @@ _ENDS = {
     "target_score": "stop.target_score is reached",
     "evaluated": "the document is measured",
 }
-_STAGES = {
-    "baseline": "measuring the initial document on val",
-    "initial test": "measuring the initial document on test",
-    "final test": "measuring the documents on test",
-    "eval train": "measuring the document on train",
-    "eval val": "measuring the document on val",
-    "eval test": "measuring the document on test",
-    "paused": "paused",
-    "finished": "finished",
+#: In the order in which people look at them.
+_CHANGES = {
+    "improved": "improved",
+    "regressed": "regressed",
+    "persistent_fail": "still failing",
+    "stable_success": "still passing",
 }
-_STEP_STAGES = {
-    "rollout": "trying the train tasks",
-    "reflect": "analysing what went right and wrong",
-    "merge": "merging the proposed edits",
-    "rank": "choosing the best edits",
-    "gate": "measuring the candidate on val",
-}
-_STEP = re.compile(r"^step (\d+) / (\w+)$")
+_NAMED_TASKS = 5
 
 
 def event_words(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per event
@@ -81,31 +62,34 @@ def event_words(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm 
         case RunCreated():
             return f"run {one_line(event.run)} created, document {short(event.skill)}"
         case Measured():
-            return measurement_words(event.measurement)
+            arm = f"time {event.arm + 1}: " if event.arm else ""
+            return arm + measurement_words(event.measurement)
         case StepStarted():
-            edits = numbers.plural(event.edit_budget or 0, "edit")
-            return (
-                f"step {event.step}: epoch {event.epoch}, "
-                f"{numbers.plural(len(event.items), 'task')}, at most {edits}"
-            )
+            tasks = numbers.plural(len(event.items), "task")
+            limit = limit_words(event.edit_budget)
+            return f"step {event.step}: epoch {event.epoch}, {tasks}, {limit}"
         case Reflected():
-            return _reflected(event)
+            return f"step {event.step}: {_reflected(event)}"
         case Merged():
-            return f"step {event.step}: {numbers.plural(len(event.edits), 'edit')} after merging"
+            return f"step {event.step}: {merged_words(event)}"
+        case BudgetDecided():
+            return f"step {event.step}: {budget_decision_words(event)}"
         case Selected():
-            return _selected(event)
+            return f"step {event.step}: {_selected(event)}"
+        case Noted():
+            return f"step {event.step}: {noted_words(event)}"
+        case Compared():
+            return f"epoch {event.epoch}: {compared_words(event)}"
+        case MetaLearned():
+            return f"epoch {event.epoch}: {meta_words(event)}"
         case Proposed():
-            applied = sum(report.applied for report in event.reports)
-            edits = numbers.plural(len(event.reports), "edit")
-            return (
-                f"step {event.step}: candidate {short(event.skill)}, {applied} of {edits} applied"
-            )
+            return f"{_origin(event)}: {proposed_words(event)}"
         case Skipped():
-            return f"step {event.step}: skipped: {skip_words(event)}"
+            return f"{_origin(event)}: skipped: {skip_words(event)}"
         case Gated():
-            return f"step {event.step}: {gate_words(event)}"
-        case BudgetDecided() | Noted() | Compared() | MetaLearned() | LeftOut():
-            return event.type
+            return f"{_origin(event)}: {gate_words(event)}"
+        case LeftOut():
+            return left_out_words(event)
         case GaveUp():
             return _gave_up(event)
         case Paused():
@@ -117,100 +101,116 @@ def event_words(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm 
             return f"finished: {_ENDS[event.reason]}; {document} {short(event.best)}"
 
 
-def measurement_words(measurement: Measurement) -> str:
-    """Say what a document scored, on how many tasks, and what is missing."""
+def limit_words(edit_budget: int | None) -> str:
+    """Say how many changes a step may apply."""
+    if edit_budget is None:
+        return "no limit of changes"
+    return f"at most {numbers.plural(edit_budget, 'change')}"
+
+
+def merged_words(event: Merged) -> str:
+    lost = sum(merge.status == "fallback" for merge in event.merges)
+    words = [f"{change_count(event.edits)} after merging"]
+    if lost:
+        words.append(f"{numbers.plural(lost, 'merge')} unusable, all proposals kept")
+    return ", ".join([*words, *_blocked(len(event.blocked))])
+
+
+def budget_decision_words(event: BudgetDecided) -> str:
+    """Say how many changes the optimizer chose to apply, and why."""
+    changes = numbers.plural(event.edit_budget, "change")
+    if event.status == "fallback":
+        problem = f" ({one_line(event.problem)})" if event.problem else ""
+        return f"no usable answer on how many changes to apply{problem}: {changes} as scheduled"
+    sure = "" if event.confidence is None else f", confidence {event.confidence:.2f}"
+    why = f": {one_line(event.reasoning)}" if event.reasoning else ""
+    return f"the optimizer chose to apply {changes}{sure}{why}"
+
+
+def noted_words(event: Noted) -> str:
+    how = {
+        "kept": "",
+        "consolidated": ", condensed",
+        "fallback": ", condensing brought nothing shorter",
+    }[event.status]
+    added = numbers.plural(len(event.added), "new reminder")
+    return f"{added}, {len(event.notes)} in the appendix{how}"
+
+
+def compared_words(event: Compared) -> str:
+    """Say what changed between an epoch's first and last document."""
+    tasks = numbers.plural(len(event.sampled), "task")
+    pairs = pair_counts(event.pairs) or "no pair to learn from"
     return (
-        f"document {short(measurement.skill)} on {measurement.split}: "
-        f"hard {numbers.score(measurement.hard)}, soft {numbers.score(measurement.soft)} "
-        f"({_counts(measurement)})"
+        f"document {short(event.current)} beside {short(event.previous)} on {tasks} "
+        f"(pairs: {event.policy}): {pairs}"
     )
 
 
-def _counts(measurement: Measurement) -> str:
-    """Say how many tasks were scored, and how many were not and why."""
-    invalid = sum(score.status == "invalid" for score in measurement.items.values())
-    missing = sum(score.status == "missing" for score in measurement.items.values())
-    holes = ((invalid, "invalid"), (missing, "missing"))
-    return f"n={measurement.n}" + "".join(f", {count} {word}" for count, word in holes if count)
+def pair_counts(pairs: Sequence[Pair]) -> str:
+    by_change = pairs_by_change(pairs).items()
+    return ", ".join(f"{len(items)} {change}" for change, items in by_change)
 
 
-def skip_words(event: Skipped) -> str:
-    detail = one_line(event.detail)
-    return f"{_SKIPS[event.reason]} ({detail})" if detail else _SKIPS[event.reason]
-
-
-def gate_words(event: Gated) -> str:
-    """Say the gate's verdict and its reason, without the step."""
-    best = ", new best" if event.new_best else ""
-    return f"{VERDICTS[event.verdict]}{best}: {one_line(event.reason)}"
-
-
-def pause_words(event: Paused) -> str:
-    detail = one_line(event.detail, 500)
-    return f"{_PAUSES[event.why]}: {detail}" if detail else _PAUSES[event.why]
-
-
-def stage_words(stage: str) -> str:
-    """Say what a stage does; a stage this page does not know is shown as it is."""
-    if found := _STEP.match(stage):
-        step, name = found.groups()
-        return f"step {step}: {_STEP_STAGES.get(name, name)}"
-    return _STAGES.get(stage) or one_line(stage) or "starting"
-
-
-def waiting_words(waiting: str) -> str:
-    """Say why a run does not move; "" while it does."""
-    reason = one_line(waiting)
-    return reason if not reason or reason.startswith("waiting") else f"waiting: {reason}"
-
-
-def status_words(state: RunState) -> str:
-    """Say in what state a run is, and why."""
-    reason = one_line(reason_of(state), 500)
-    if state.status == "running":
-        # A log does not tell whether somebody still writes it.
-        begun = "" if state.measured else ", nothing measured yet"
-        return f"not finished{begun}: it is running, or the same command continues it"
-    return f"{state.status}: {reason}" if reason else state.status
-
-
-def budget_words(budget: Budget) -> str:
-    """Say what a run may spend."""
-    limits = {
-        "calls": budget.max_calls,
-        "tokens": budget.max_tokens,
-        "minutes": budget.max_minutes,
+def pairs_by_change(pairs: Sequence[Pair]) -> dict[str, list[str]]:
+    """Give the tasks by what became of them, under the words for it."""
+    found = {
+        word: [pair.item for pair in pairs if pair.change == change]
+        for change, word in _CHANGES.items()
     }
-    words = [f"{value:,} {name}" for name, value in limits.items() if value is not None]
-    if budget.max_usd is not None:
-        words.append(numbers.dollars(budget.max_usd))
-    return "at most " + ", ".join(words) if words else "no limit"
+    return {word: items for word, items in found.items() if items}
 
 
-def step_outcome(step: StepState) -> str:
-    """Give what came of a step as one word, or "under way"."""
-    if step.skipped:
-        return "skipped"
-    return VERDICTS[step.gated.verdict] if step.gated else UNDER_WAY
+def proposed_words(event: Proposed) -> str:
+    """Say how a candidate came about, without its step."""
+    words = [f"candidate {short(event.skill)}"]
+    words.append(
+        {
+            "edits": _applied(event),
+            "rewrite": "rewritten",
+            "compressed": "compressed to fit max_skill_tokens",
+            "guidance": "with new lasting guidance",
+        }[event.how]
+    )
+    if event.copied_from:
+        words.append(f"repeats the text of {_named(event.copied_from)}")
+    if event.problem:
+        words.append(one_line(event.problem))
+    return ", ".join(words)
 
 
-def step_words(step: StepState) -> str:
-    """Say what came of a step and why, without its number."""
-    if step.skipped:
-        return f"skipped: {skip_words(step.skipped)}"
-    return gate_words(step.gated) if step.gated else UNDER_WAY
+def left_out_words(event: LeftOut) -> str:
+    tasks = [f"{task} ({why})" if why else task for task, why in event.items.items()]
+    count = numbers.plural(len(tasks), "task")
+    return f"{count} left out of every comparison from now on: {_named(tasks)}"
+
+
+def _origin(event: Proposed | Skipped | Gated) -> str:
+    return f"{'slow update after ' if event.source == 'slow_update' else ''}step {event.step}"
+
+
+def _applied(event: Proposed) -> str:
+    applied = sum(report.applied for report in event.reports)
+    return f"{applied} of {numbers.plural(len(event.reports), 'edit')} applied"
 
 
 def _reflected(event: Reflected) -> str:
-    proposed = sum(len(group.edits) for group in event.groups)
+    changes = [change for group in event.groups for change in group.edits]
     dropped = sum(group.status == "dropped" for group in event.groups)
-    lost = f", {numbers.plural(dropped, 'reply', 'replies')} unusable" if dropped else ""
-    return (
-        f"step {event.step}: train hard {numbers.score(event.batch.hard)} "
-        f"({_counts(event.batch)}), "
+    notes = sum(len(group.notes) for group in event.groups)
+    words = [
+        f"train hard {numbers.score(event.batch.hard)} ({item_counts(event.batch)})",
         f"{numbers.plural(len(event.groups), 'analysis', 'analyses')} "
-        f"proposed {numbers.plural(proposed, 'edit')}{lost}"
-    )
+        f"proposed {change_count(changes)}",
+        *([numbers.plural(notes, "reminder")] if notes else []),
+        *_blocked(sum(len(group.blocked) for group in event.groups)),
+        *([f"{numbers.plural(dropped, 'reply', 'replies')} unusable"] if dropped else []),
+    ]
+    return ", ".join(words)
+
+
+def _blocked(count: int) -> list[str]:
+    return [f"{count} blocked as copied from tasks"] if count else []
 
 
 def _selected(event: Selected) -> str:
@@ -221,9 +221,14 @@ def _selected(event: Selected) -> str:
         "fallback": "ranking unusable, taken in order",
         "none": "nothing to choose from",
     }[event.how]
-    return f"step {event.step}: {numbers.plural(len(event.edits), 'edit')} selected ({how})"
+    return f"{change_count(event.edits)} selected ({how})"
 
 
 def _gave_up(event: GaveUp) -> str:
     reasons = "; ".join(sorted({one_line(reason) for reason in event.jobs.values()})[:2])
     return f"{numbers.plural(len(event.jobs), 'job')} cannot be run for now: {reasons}"
+
+
+def _named(tasks: Sequence[str]) -> str:
+    more = f" and {len(tasks) - _NAMED_TASKS} more" if len(tasks) > _NAMED_TASKS else ""
+    return ", ".join(one_line(task) for task in tasks[:_NAMED_TASKS]) + more

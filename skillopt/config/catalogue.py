@@ -44,12 +44,14 @@ class Catalogue:
     def names(self) -> list[str]:
         return sorted({name for source in self.sources for name in source.data[_SECTION]})
 
+    def source(self, name: str) -> Document | None:
+        """The place that defines a backend, with its lines; None if none does."""
+        return next((one for one in self.sources if name in one.data[_SECTION]), None)
+
     def origin(self, name: str) -> Origin | None:
         """Where a backend is defined; None if nowhere."""
-        for source in self.sources:
-            if name in source.data[_SECTION]:
-                return source.origin((_SECTION, name))
-        return None
+        source = self.source(name)
+        return None if source is None else source.origin((_SECTION, name))
 
     def resolve(self, name: str, *, where: Origin | None = None, key: str = "") -> Backend:
         """Give the backend of a name; `where` and `key` say who asked for it.
@@ -58,10 +60,8 @@ class Catalogue:
         """
         problems = Problems()
         label = f"{key}: " if key else ""
-        for source in self.sources:
-            entries = source.data[_SECTION]
-            if name not in entries:
-                continue
+        source = self.source(name)
+        if source is not None:
             path = (_SECTION, name)
             if not _NAME.match(name) or name.endswith(".q") or name == _RESERVED:
                 problems.add(
@@ -69,7 +69,8 @@ class Catalogue:
                     f"the backend name {name!r} is not allowed; give letters, digits, '.', '_' "
                     "and '-' only, not ending in '.q', and not 'none'",
                 )
-            backend = EntryReader(source, path, self.environ, problems).read(name, entries[name])
+            entry = source.data[_SECTION][name]
+            backend = EntryReader(source, path, self.environ, problems).read(name, entry)
             problems.raise_any(ConfigError)
             assert backend is not None
             return backend

@@ -21,13 +21,13 @@ def describe_changes(old: RunPlan, new: RunPlan) -> list[str]:
         for name, before, after in (
             ("mode", old.mode, new.mode),
             ("split", old.eval_split, new.eval_split),
+            ("arms", old.arms, new.arms),
             ("env", old.env, new.env),
         )
         if before != after
     ]
     changes += _settings(old.settings.model_dump(), new.settings.model_dump(), "")
-    if old.skill != new.skill:
-        changes.append("skill text changed")
+    changes += _documents(old, new)
     changes += _tasks(old, new)
     changes += [
         f"template {name} changed"
@@ -63,6 +63,22 @@ def _settings(old: dict[str, Any], new: dict[str, Any], prefix: str) -> Iterator
             yield from _settings(before, after, f"{prefix}{key}.")
         elif before != after:
             yield f"{prefix}{key}: {_shown(before)} -> {_shown(after)}"
+
+
+def _documents(old: RunPlan, new: RunPlan) -> Iterator[str]:
+    if old.skill != new.skill:
+        yield "skill text changed"
+    if old.memory != new.memory:
+        gone, added = new.memory is None, old.memory is None
+        yield "memory is gone" if gone else "memory is new" if added else "memory text changed"
+    before, after = ({file.path: file for file in plan.files or ()} for plan in (old, new))
+    for path in sorted(before.keys() | after.keys()):
+        if before.get(path) != after.get(path):
+            word = "is new" if path not in before else "is gone" if path not in after else "changed"
+            yield f"file {path} of the skill folder {word}"
+    if (old.files is None) != (new.files is None):
+        names = ["a file" if plan.files is None else "a folder" for plan in (old, new)]
+        yield f"skill was {names[0]} and is {names[1]}"
 
 
 def _places(plan: RunPlan) -> dict[str, tuple[SplitName, Item]]:

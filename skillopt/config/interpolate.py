@@ -13,6 +13,12 @@ _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL)", re.IGNORECASE)
 
 
+def variables_in(text: str, environ: Mapping[str, str]) -> list[str]:
+    """Name the variables that a text takes its value from, those with a default only if set."""
+    names = (match.group(1) for match in _REFERENCE.finditer(text))
+    return [name for name in dict.fromkeys(names) if environ.get(name)]
+
+
 class Interpolation:
     """Replaces references by variables; an unset one, or one that is a secret, is a problem."""
 

@@ -63,8 +63,10 @@ def _merged(
     return result
 
 
-def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
-    """Apply `--set section.key=value` options in order; values are YAML."""
+def apply_overrides(
+    document: Document, overrides: Sequence[str], where: Origin = COMMAND_LINE
+) -> Document:
+    """Apply `section.key=value` options of the command line in order; values are YAML."""
     for override in overrides:
         name, equals, text = override.partition("=")
         keys = tuple(name.strip().split("."))
@@ -79,7 +81,7 @@ def apply_overrides(document: Document, overrides: Sequence[str]) -> Document:
             data = {key: data}
         # What the option itself brings into being is its own fault, from the first new key on.
         new = [keys[:n] for n in range(1, len(keys)) if _is_new(document, keys[:n])]
-        origins: dict[KeyPath, Origin] = dict.fromkeys([*new, keys], COMMAND_LINE)
+        origins: dict[KeyPath, Origin] = dict.fromkeys([*new, keys], where)
         top = Document(document.file, data, origins)
         document = merge(document, top)
     return document

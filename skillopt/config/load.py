@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
-from skillopt.config.catalogue import Catalogue, open_catalogue, require_prices
-from skillopt.config.entries import PUBLISHED_REVISION
-from skillopt.config.judge_input import read_judge
+from skillopt.config.explain import Explained, explain
 from skillopt.config.layers import apply_overrides, load_layers
-from skillopt.config.origins import (
-    MAX_PROBLEMS_SHOWN,
-    KeyPath,
-    Origin,
-    Problems,
-    dotted,
-    unusable_path,
-)
+from skillopt.config.origins import Origin, unusable_path
+from skillopt.config.parts import Parts, PartsReader, PublishRevision, Wanted
+from skillopt.config.power import never_significant
 from skillopt.config.schema import NAME_PATTERN, ParsedSpec, parse_spec
-from skillopt.config.skill_file import find_skill, read_skill
+from skillopt.config.skill_file import skill_warnings
 from skillopt.config.spellings import split_named, unknown_split
-from skillopt.config.tasks import LoadedTasks, TaskSource, load_tasks
+from skillopt.config.unused import unused_settings
 from skillopt.domain.backend import Backend, BackendUse
 from skillopt.domain.item import SPLITS, SplitName, Splits
-from skillopt.domain.plan import RunPlan
-from skillopt.domain.spec import Settings
+from skillopt.domain.plan import Mode, RunPlan
+from skillopt.domain.spec import Evaluation, Settings
 from skillopt.domain.usage import Role
 from skillopt.errors import ConfigError
-from skillopt.loop.templates import packaged
-
-PublishRevision = Callable[[Backend], str]
 
 _CACHE_MODES = ("on", "refresh", "off")
 _ATTEMPT_TEMPLATE = "attempt"
 _MAX_NAME_CHARS = 64
+_FEWEST_ARMS, _MOST_ARMS = 2, 100
 
 
 @dataclass(frozen=True)
@@ -48,9 +38,12 @@ class LoadedSpec:
     backends: dict[str, Backend]
     spec_path: Path
     skill_path: Path
+    #: Everything worth telling before the run, what is suspicious about the tasks included.
     warnings: list[str] = field(default_factory=list)
-    #: Dotted key -> "file:line" of its value.
-    origins: dict[str, str] = field(default_factory=dict)
+    #: Only what is suspicious about the tasks of a training.
+    lint: list[str] = field(default_factory=list)
+    #: Every key, dotted, with its value and where that came from.
+    explained: dict[str, Explained] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
 
 
@@ -71,31 +64,35 @@ def load_plan(
     """
     parsed = _parse(spec_path, overrides, cache)
     spec = parsed.spec
-    needed: tuple[SplitName, ...] = SPLITS if spec.evaluation.eval_test else ("train", "val")
-    parts = _Parts(parsed, environ, backends_file, publish_revision)
     roles: dict[Role, str] = {
         "target": spec.model.target,
         "optimizer": spec.model.optimizer or spec.model.target,
     }
-    skill_path, skill, tasks, backends = parts.read(None, needed, limit, roles)
+    needed: tuple[SplitName, ...] = SPLITS if spec.evaluation.eval_test else ("train", "val")
+    reader = PartsReader(parsed, environ, backends_file, publish_revision)
+    parts = reader.read(Wanted(roles, needed, limit))
     plan = RunPlan(
         name=_run_name(parsed, spec_path),
         env=spec.env,
         settings=spec.settings,
-        skill=skill,
-        splits=tasks.splits,
-        templates=packaged(),
-        judge_versions=_judge_versions(tasks.splits),
-        backends=_uses(roles, backends),
+        skill=parts.skill.text,
+        memory=parts.memory,
+        files=parts.skill.files,
+        splits=parts.tasks.splits,
+        templates=parts.templates,
+        judge_versions=_judge_versions(parts.tasks.splits),
+        backends=_uses(roles, parts.backends),
         budget=spec.budget,
     )
-    return _loaded(plan, parsed, spec_path, skill_path, backends, tasks)
+    warnings = [*unused_settings(parsed), *never_significant(plan)]
+    return _loaded(plan, parsed, spec_path, parts, warnings, _findings(parsed, plan.splits))
 
 
 def load_eval_plan(  # noqa: PLR0913 - every option a command hands down
     spec_path: Path,
     *,
     skill_path: Path | None = None,
+    memory_path: Path | None = None,
     split: str = "test",
     backends_file: Path | None = None,
     environ: Mapping[str, str],
@@ -104,7 +101,7 @@ def load_eval_plan(  # noqa: PLR0913 - every option a command hands down
     cache: str | None = None,
     publish_revision: PublishRevision,
 ) -> LoadedSpec:
-    """Load a measurement of one document (the spec's, or another) on one split.
+    """Load a measurement of the documents (the spec's, or others) on one split.
 
     The plan holds only what a measurement depends on: the target, one split, one template.
     """
@@ -112,139 +109,88 @@ def load_eval_plan(  # noqa: PLR0913 - every option a command hands down
     if measured is None:
         raise ConfigError(f"--split: {unknown_split(split)}")
     parsed = _parse(spec_path, overrides, cache)
-    spec = parsed.spec
-    roles: dict[Role, str] = {"target": spec.model.target}
-    parts = _Parts(parsed, environ, backends_file, publish_revision)
-    found, skill, tasks, backends = parts.read(skill_path, (measured,), limit, roles)
-    splits = Splits(**{measured: tasks.splits.of(measured)})
-    plan = RunPlan(
-        name=f"{_run_name(parsed, spec_path)[: _MAX_NAME_CHARS - 5]}-eval",
-        mode="eval",
-        eval_split=measured,
-        env=spec.env,
-        settings=Settings(evaluation=spec.evaluation, cache=spec.cache),
-        skill=skill,
-        splits=splits,
-        templates={_ATTEMPT_TEMPLATE: packaged()[_ATTEMPT_TEMPLATE]},
-        judge_versions=_judge_versions(splits),
-        backends=_uses(roles, backends),
-        budget=spec.budget,
+    written = parsed.spec.evaluation
+    settings = Evaluation(samples=written.samples, min_coverage=written.min_coverage)
+    roles: dict[Role, str] = {"target": parsed.spec.model.target}
+    reader = PartsReader(parsed, environ, backends_file, publish_revision)
+    parts = reader.read(Wanted(roles, (measured,), limit, skill_path, memory_path))
+    plan = _measurement(parsed, spec_path, parts, "eval", measured, settings, roles)
+    return _loaded(plan, parsed, spec_path, parts)
+
+
+def load_aa_plan(  # noqa: PLR0913 - every option a command hands down
+    spec_path: Path,
+    *,
+    arms: int = _FEWEST_ARMS,
+    skill_path: Path | None = None,
+    backends_file: Path | None = None,
+    environ: Mapping[str, str],
+    overrides: Sequence[str] = (),
+    limit: int | None = None,
+    cache: str | None = None,
+    publish_revision: PublishRevision,
+) -> LoadedSpec:
+    """Load `arms` measurements of one document on val, as the gate would score them.
+
+    Each arm has samples of its own, so that nothing is compared with itself.
+    """
+    if not _FEWEST_ARMS <= arms <= _MOST_ARMS:
+        raise ConfigError(f"--arms: {arms!r} does not fit; give {_FEWEST_ARMS} to {_MOST_ARMS}")
+    parsed = _parse(spec_path, overrides, cache)
+    written = parsed.spec.evaluation
+    settings = Evaluation(
+        samples=written.samples,
+        min_coverage=written.min_coverage,
+        gate_metric=written.gate_metric,
+        gate_mixed_weight=written.gate_mixed_weight,
+        significance=written.significance,
     )
-    return _loaded(plan, parsed, spec_path, found, backends, tasks)
+    roles: dict[Role, str] = {"target": parsed.spec.model.target}
+    reader = PartsReader(parsed, environ, backends_file, publish_revision)
+    parts = reader.read(Wanted(roles, ("val",), limit, skill_path))
+    plan = _measurement(parsed, spec_path, parts, "aa", "val", settings, roles)
+    return _loaded(plan.model_copy(update={"arms": arms}), parsed, spec_path, parts)
+
+
+def _measurement(
+    parsed: ParsedSpec,
+    spec_path: Path,
+    parts: Parts,
+    mode: Mode,
+    split: SplitName,
+    settings: Evaluation,
+    roles: Mapping[Role, str],
+) -> RunPlan:
+    splits = Splits(**{split: parts.tasks.splits.of(split)})
+    suffix = f"-{mode}"
+    return RunPlan(
+        name=_run_name(parsed, spec_path)[: _MAX_NAME_CHARS - len(suffix)] + suffix,
+        mode=mode,
+        eval_split=split if mode == "eval" else None,
+        env=parsed.spec.env,
+        settings=Settings(evaluation=settings, cache=parsed.spec.cache),
+        skill=parts.skill.text,
+        memory=parts.memory,
+        files=parts.skill.files,
+        splits=splits,
+        templates={_ATTEMPT_TEMPLATE: parts.templates[_ATTEMPT_TEMPLATE]},
+        judge_versions=_judge_versions(splits),
+        backends=_uses(roles, parts.backends),
+        budget=parsed.spec.budget,
+    )
 
 
 def _parse(spec_path: Path, overrides: Sequence[str], cache: str | None) -> ParsedSpec:
-    if cache is not None:
-        if cache not in _CACHE_MODES:
-            raise ConfigError(f"--cache: {cache!r} is not one of {', '.join(_CACHE_MODES)}")
-        overrides = (*overrides, f"cache={cache}")
+    if cache is not None and cache not in _CACHE_MODES:
+        raise ConfigError(f"--cache: {cache!r} is not one of {', '.join(_CACHE_MODES)}")
     try:
         document = load_layers(spec_path)
     except OSError as error:
         raise ConfigError(unusable_path(error)) from error
-    return parse_spec(apply_overrides(document, overrides))
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """Reads what a spec refers to; the problems of all parts are raised together."""
-
-    parsed: ParsedSpec
-    environ: Mapping[str, str]
-    backends_file: Path | None
-    publish_revision: PublishRevision
-
-    def read(
-        self,
-        skill_path: Path | None,
-        needed: tuple[SplitName, ...],
-        limit: int | None,
-        roles: Mapping[Role, str],
-    ) -> tuple[Path, str, LoadedTasks, dict[str, Backend]]:
-        problems = Problems()
-        skill = problems.attempt(lambda: self._skill(skill_path))
-        backends = problems.attempt(lambda: self._backends(roles))
-        problems.attempt(self._check_default_judge)
-        tasks = problems.attempt(lambda: load_tasks(self._task_source(needed, limit)))
-        problems.raise_any(ConfigError, at_most=MAX_PROBLEMS_SHOWN)
-        assert skill is not None
-        assert backends is not None
-        assert tasks is not None
-        return (*skill, tasks, backends)
-
-    def _where(self, *path: str) -> Origin:
-        return self.parsed.document.origin(path)
-
-    def _skill(self, other: Path | None) -> tuple[Path, str]:
-        if other is not None:
-            path = find_skill(other, Origin("--skill"))
-        else:
-            where = self._where("skill")
-            path = find_skill(where.path(self.parsed.spec.skill), where)
-        return path, read_skill(path)
-
-    def _check_default_judge(self) -> None:
-        judge = self.parsed.spec.judge
-        if judge is None:
-            return
-        # An exact judge may leave the answer to each task.
-        _, faults = read_judge(judge, answers="any")
-        problems = Problems()
-        for fault in faults:
-            problems.add(self._where("judge"), fault)
-        problems.raise_any(ConfigError)
-
-    def _backends(self, roles: Mapping[Role, str]) -> dict[str, Backend]:
-        spec = self.parsed.spec
-        catalogue = open_catalogue(
-            self.environ, spec=self.parsed.document, backends_file=self.backends_file
-        )
-        # A judge's backend makes no call in this version; its name must still be known.
-        named: dict[Role, str] = {**roles}
-        if spec.model.judge is not None:
-            named["judge"] = spec.model.judge
-        problems = Problems()
-        backends: dict[str, Backend] = {}
-        tried: set[str] = set()
-        for role, name in named.items():
-            if name in tried:
-                continue
-            tried.add(name)
-            where, key = self._where("model", role), f"model.{role}"
-            backend = problems.attempt(partial(catalogue.resolve, name, where=where, key=key))
-            if backend is not None and role in roles:
-                published = problems.attempt(partial(self._published, backend, catalogue))
-                backends[name] = published or backend
-        problems.raise_any(ConfigError)
-        require_prices(backends.values(), max_usd=spec.budget.max_usd)
-        return backends
-
-    def _published(self, backend: Backend, catalogue: Catalogue) -> Backend:
-        """Ask a simulated backend what it is; an answer that fails is located in the catalogue."""
-        if backend.kind != "simulated" or backend.revision != PUBLISHED_REVISION:
-            return backend
-        try:
-            revision = self.publish_revision(backend)
-        except ConfigError as error:
-            where = catalogue.origin(backend.name)
-            raise ConfigError(f"{where}: backends.{backend.name}: {error}") from error
-        return backend.model_copy(update={"revision": revision})
-
-    def _task_source(self, needed: tuple[SplitName, ...], limit: int | None) -> TaskSource:
-        spec = self.parsed.spec
-        where = self._where("tasks")
-        return TaskSource(
-            path=where.path(spec.tasks),
-            where=where,
-            ratio=spec.split.ratio,
-            where_ratio=self._where("split", "ratio"),
-            seed=spec.split.seed,
-            fields=spec.fields,
-            where_fields=self._where("fields"),
-            judge=spec.judge,
-            needed=needed,
-            limit=limit,
-        )
+    document = apply_overrides(document, overrides)
+    if cache is not None:
+        document = apply_overrides(document, [f"cache={cache}"], Origin("--cache"))
+    return parse_spec(document)
 
 
 def _run_name(parsed: ParsedSpec, spec_path: Path) -> str:
@@ -276,21 +222,34 @@ def _judge_versions(splits: Splits) -> dict[str, int]:
     return {kind: version for kind, version in judge_versions().items() if kind in used}
 
 
+def _findings(parsed: ParsedSpec, splits: Splits) -> list[str]:
+    from skillopt.config.lint import lint  # noqa: PLC0415 - for the same reason
+
+    where = parsed.document.origin(("tasks",))
+    return [f"{where}: tasks: {finding}" for finding in lint(splits)]
+
+
 def _loaded(
     plan: RunPlan,
     parsed: ParsedSpec,
     spec_path: Path,
-    skill_path: Path,
-    backends: dict[str, Backend],
-    tasks: LoadedTasks,
+    parts: Parts,
+    warnings: Sequence[str] = (),
+    lint: Sequence[str] = (),
 ) -> LoadedSpec:
-    shown: dict[KeyPath, Origin] = dict(parsed.document.origins)
     return LoadedSpec(
         plan=plan,
-        backends=backends,
+        backends=parts.backends,
         spec_path=spec_path,
-        skill_path=skill_path,
-        warnings=[*parsed.warnings, *tasks.warnings],
-        origins={dotted(path): str(where) for path, where in shown.items()},
+        skill_path=parts.skill.path,
+        warnings=[*warnings, *skill_warnings(parts.skill), *parts.tasks.warnings, *lint],
+        lint=list(lint),
+        explained=explain(
+            parsed,
+            name=_run_name(parsed, spec_path),
+            ratio=parts.tasks.ratio,
+            catalogue=parts.catalogue,
+            backends=parts.backends,
+        ),
         labels=dict(parsed.spec.labels),
     )

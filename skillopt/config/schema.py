@@ -12,7 +12,16 @@ from skillopt.config.origins import MAX_PROBLEMS_SHOWN, KeyPath, Problems, dotte
 from skillopt.config.spellings import FOREIGN_KEYS
 from skillopt.config.translate import report, unknown_key
 from skillopt.config.yaml_source import Document
-from skillopt.domain.spec import Budget, Evaluation, Gradient, Optimizer, Settings, Stop, Train
+from skillopt.domain.spec import (
+    Budget,
+    Evaluation,
+    Evolve,
+    Gradient,
+    Optimizer,
+    Settings,
+    Stop,
+    Train,
+)
 from skillopt.domain.usage import ROLES
 from skillopt.errors import ConfigError
 
@@ -26,13 +35,11 @@ _HINTS = {
     "model": "name a backend for each role, e.g. `model: {target: sim, optimizer: sim}`",
     "model.target": "name a backend of the catalogue, e.g. `target: sim`",
     "split.ratio": 'write it like "2:1" (train:val) or "2:1:1" (train:val:test)',
+    "memory": "name the memory document, e.g. `memory: MEMORY.md`",
+    "prompts": "name a folder with templates, e.g. `prompts: prompts`",
+    "evaluation.no_regression": "write a list of val tasks, like [t-1, 'tag:safety'], or [all]",
     "cache": "give on, refresh or off",
 }
-
-#: Switches of mechanisms that this version runs without.
-_LATER_SWITCHES = ("use_slow_update", "use_meta_skill", "use_skill_aware_reflection")
-#: What those mechanisms would be tuned with; asks for nothing by itself.
-_LATER_TUNING: dict[str, type] = {"slow_update_samples": int, "longitudinal_pair_policy": str}
 
 
 class _Section(BaseModel):
@@ -57,6 +64,11 @@ class Roles(_Section):
 class SpecFile(_Section):
     name: str | None = Field(default=None, pattern=NAME_PATTERN)
     skill: str = Field(min_length=1)
+    evolve: Evolve = "skill"
+    #: The memory document; a run that evolves one may start without.
+    memory: str | None = Field(default=None, min_length=1)
+    #: A folder with prompt templates that take the place of the packaged ones.
+    prompts: str | None = Field(default=None, min_length=1)
     tasks: str = Field(min_length=1)
     split: Split = Split()
     env: Literal["tasks"] = "tasks"
@@ -82,6 +94,7 @@ class SpecFile(_Section):
             optimizer=self.optimizer,
             evaluation=self.evaluation,
             stop=self.stop,
+            evolve=self.evolve,
             preferences=self.preferences,
             cache=self.cache,
         )
@@ -91,15 +104,12 @@ class SpecFile(_Section):
 class ParsedSpec:
     spec: SpecFile
     document: Document
-    warnings: tuple[str, ...]
 
 
 def parse_spec(document: Document) -> ParsedSpec:
     """Validate a spec; raises one ConfigError with every problem on a line of its own."""
     problems = Problems()
-    # A heading whose lines are all commented out says nothing.
-    data = {key: copy.deepcopy(value) for key, value in document.data.items() if value is not None}
-    warnings = _take_later_keys(data, document, problems)
+    data = _as_values(document)
     _unwrap_roles(data, document, problems)
     _refuse_environment_section(data, document, problems)
     spec = None
@@ -107,45 +117,33 @@ def parse_spec(document: Document) -> ParsedSpec:
         spec = SpecFile.model_validate(data, strict=True)
     except ValidationError as error:
         report(error, SpecFile, document=document, problems=problems, hints=_HINTS)
+    if spec is not None:
+        _refuse_contradictions(spec, document, problems)
     problems.raise_any(ConfigError, at_most=MAX_PROBLEMS_SHOWN)
     assert spec is not None
-    return ParsedSpec(spec, document, tuple(warnings))
+    return ParsedSpec(spec, document)
 
 
-def _take_later_keys(data: dict[str, Any], document: Document, problems: Problems) -> list[str]:
-    """Take the keys of later mechanisms out; returns a warning for each that was asked for."""
-    warnings = []
-    optimizer = data.get("optimizer")
-    if isinstance(optimizer, dict):
-        for key in _LATER_SWITCHES:
-            value = optimizer.pop(key, None)
-            if value is True:
-                warnings.append(
-                    f"optimizer.{key}: not part of this version; the run goes on without it"
-                )
-            elif value is not None and value is not False:
-                path = ("optimizer", key)
-                problems.add(
-                    document.origin(path),
-                    f"{dotted(path)}: {value!r} is not true or false; write true or false",
-                )
-        for key, kind in _LATER_TUNING.items():
-            value = optimizer.pop(key, None)
-            if value is not None and type(value) is not kind:
-                path = ("optimizer", key)
-                wanted = "a whole number" if kind is int else "a text"
-                problems.add(
-                    document.origin(path),
-                    f"{dotted(path)}: {value!r} is not {wanted}; this version does not use it, "
-                    "remove it",
-                )
+def _as_values(document: Document) -> dict[str, Any]:
+    """Give what was written in the form that is validated."""
+    # A heading whose lines are all commented out says nothing.
+    data = {key: copy.deepcopy(value) for key, value in document.data.items() if value is not None}
     evaluation = data.get("evaluation")
-    if isinstance(evaluation, dict) and evaluation.pop("significance", None) is not None:
-        path = ("evaluation", "significance")
+    if isinstance(evaluation, dict) and isinstance(evaluation.get("no_regression"), list):
+        evaluation["no_regression"] = tuple(evaluation["no_regression"])
+    return data
+
+
+def _refuse_contradictions(spec: SpecFile, document: Document, problems: Problems) -> None:
+    """Name settings that are fine each by itself but not together."""
+    mode = spec.optimizer.skill_update_mode
+    if spec.evolve == "both" and mode != "patch":
         problems.add(
-            document.origin(path), "evaluation.significance: not part of this version; remove it"
+            document.origin(("optimizer", "skill_update_mode")),
+            f"optimizer.skill_update_mode: {mode!r} writes one document, but evolve is 'both' "
+            f"({document.origin(('evolve',))}); write skill_update_mode: patch, or evolve: skill "
+            "or memory",
         )
-    return warnings
 
 
 def _unwrap_roles(data: dict[str, Any], document: Document, problems: Problems) -> None:

@@ -4,34 +4,75 @@ from __future__ import annotations
 
 from skillopt.domain.item import SPLITS, SplitName
 
-#: Key names of other tools -> what to write instead.
+_SPEED = "use the options --workers N and --concurrency N"
+_NO_DENSITY = "remove it; words such as MUST or NEVER earn a document nothing here"
+_OUTPUT_TOKENS = "write max_output_tokens into the params of a backend in the catalogue"
+_EFFORT = "write reasoning_effort into the params of a backend in the catalogue"
+
+#: Key names of other tools -> what to write instead, or why there is nothing to write.
 FOREIGN_KEYS = {
     "_base_": "write `extends: other.yaml`",
     "edit_budget": "write optimizer.learning_rate (edits per step)",
     "max_edits": "write optimizer.learning_rate (edits per step)",
     "min_edit_budget": "write optimizer.min_learning_rate",
-    "sel_env_num": "use all of val, or cap every split with --limit N",
-    "test_env_num": "use all of test, or cap every split with --limit N",
-    "limit": "use the option --limit N",
+    "meta_learning_rate": "remove it; the meta skill has no rate",
+    "slow_update": "write optimizer.use_slow_update",
+    "meta_skill": "write optimizer.use_meta_skill",
+    "skill_aware": "write optimizer.use_skill_aware_reflection",
+    "pair_policy": "write optimizer.longitudinal_pair_policy",
+    "use_semantic_density": _NO_DENSITY,
+    "semantic_density_weight": _NO_DENSITY,
+    "leading_words": _NO_DENSITY,
+    "gate_no_regression": "write evaluation.no_regression, a list of val tasks",
+    "repeats": "write evaluation.samples",
+    "sel_env_num": "write evaluation.val_limit (null is all)",
+    "test_env_num": "write evaluation.test_limit (null is all)",
+    "limit": "use the option --limit N, or evaluation.val_limit and evaluation.test_limit",
     "out_root": "use the option --store DIR",
-    "use_gate": "remove it; every change is gated on val",
-    "slow_update_gate_with_selection": "remove it; every change is gated on val",
     "train_size": "remove it; the number of train tasks is counted",
     "steps_per_epoch": "remove it; it follows from train.batch_size and train.accumulation",
-    "analyst_workers": "use the options --workers N and --concurrency N",
-    "workers": "use the options --workers N and --concurrency N",
+    "analyst_workers": _SPEED,
+    "workers": _SPEED,
     "skill_init": "write `skill: SKILL.md`",
     "data_path": "write `tasks: FILE`",
     "split_dir": "write `tasks: FOLDER`",
     "split_mode": "remove it; the layout of `tasks` decides",
+    "split_output_dir": "remove it; a run keeps its splits in its own folder",
     "split_ratio": "write split.ratio",
     "split_seed": "write split.seed",
     "valid_seen": "the split is called val",
     "selection": "the split is called val",
     "valid_unseen": "the split is called test",
-    "reasoning_effort": "write it into the params of a backend in the catalogue",
+    "exec_timeout": "write timeout_s into a backend of the catalogue",
+    "max_completion_tokens": _OUTPUT_TOKENS,
+    "rewrite_max_completion_tokens": _OUTPUT_TOKENS,
+    "reasoning_effort": _EFFORT,
+    "rewrite_reasoning_effort": _EFFORT,
     "optimizer_backend": "write model.optimizer, the name of a backend in the catalogue",
     "target_backend": "write model.target, the name of a backend in the catalogue",
+}
+
+#: Values of other tools by our key -> what to write instead.
+FOREIGN_VALUES: dict[str, dict[str, str]] = {
+    "optimizer.lr_scheduler": {
+        "autonomous": "write optimizer.lr_control_mode: autonomous",
+        "none": "write optimizer.lr_control_mode: none",
+    },
+    "optimizer.lr_control_mode": {
+        "manual": "write fixed",
+        "scheduler": "write fixed",
+        "scheduled": "write fixed",
+        "auto": "write autonomous",
+        "optimizer": "write autonomous",
+        "off": "write none",
+        "no_lr": "write none",
+    },
+    "optimizer.skill_update_mode": {
+        "edit": "write patch",
+        "edits": "write patch",
+        "rewrite": "write rewrite_from_suggestions",
+        "full_rewrite": "write full_rewrite_minibatch",
+    },
 }
 
 #: Keys that would write a secret into a file.
@@ -41,7 +82,6 @@ SECRET_KEYS = frozenset({"api_key", "key", "token", "secret", "password"})
 LATER_KEYS = {
     "candidates": "remove it; each step has one candidate",
     "targets": "name one backend with model.target",
-    "evolve": "remove it; the skill evolves",
     "rpm": "remove it; limits.concurrency bounds the calls in flight",
     "tpm": "remove it; limits.concurrency bounds the calls in flight",
 }

@@ -41,12 +41,19 @@ class TaskSource:
     judge: Mapping[str, Any] | None = None
     #: Splits that must not be empty.
     needed: tuple[SplitName, ...] = ("train", "val", "test")
+    #: At most so many tasks of a split.
+    limits: Mapping[SplitName, int | None] = field(default_factory=dict)
+    #: At most so many of every split, for a smoke run.
     limit: int | None = None
 
 
 @dataclass(frozen=True)
 class LoadedTasks:
     splits: Splits
+    #: The splits without the cut of a smoke run.
+    uncut: Splits
+    #: The ratio by which tasks were divided; None if they already were.
+    ratio: str | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -80,8 +87,15 @@ def load_tasks(source: TaskSource) -> LoadedTasks:
         warnings.append(f"{source.path}: {len(repeated)} tasks have the same content as another")
     problems.raise_any(TaskError)
     _refuse_empty(source, layout, placed)
-    kept = {split: tuple(entry.item for entry in placed[split][: source.limit]) for split in SPLITS}
-    return LoadedTasks(Splits(**kept), tuple(warnings))
+    uncut = Splits(
+        **{
+            split: tuple(entry.item for entry in placed[split][: source.limits.get(split)])
+            for split in SPLITS
+        }
+    )
+    splits = Splits(**{split: uncut.of(split)[: source.limit] for split in SPLITS})
+    ratio = _ratio(source, layout) if _is_divided_here(given) else None
+    return LoadedTasks(splits, uncut, ratio, tuple(warnings))
 
 
 def _read(paths: Sequence[Path], reader: ItemReader, problems: Problems) -> list[PlacedItem]:
@@ -102,7 +116,6 @@ def _place(
     warnings: list[str],
 ) -> Placed:
     pool = given.get(None, [])
-    named = [entry for entry in pool if entry.split is not None]
     placed: Placed = {split: list(given.get(split, [])) for split in SPLITS}
     for split in SPLITS:
         for entry in placed[split]:
@@ -112,7 +125,7 @@ def _place(
                     f"task {entry.item.id!r} says split {entry.split!r} but lies in {split}; "
                     "move it, or remove its split",
                 )
-    if pool and not named:
+    if _is_divided_here(given):
         divided = divide(pool, _weights(source, layout), source.seed)
         return {split: divided[split] or _ordered(placed, split, source.seed) for split in SPLITS}
     for entry in pool:
@@ -132,17 +145,27 @@ def _place(
     return {split: _ordered(placed, split, source.seed) for split in SPLITS}
 
 
+def _is_divided_here(given: Mapping[SplitName | None, list[PlacedItem]]) -> bool:
+    """Whether there are tasks to divide by ratio: none of them names its split."""
+    pool = given.get(None, [])
+    return bool(pool) and all(entry.split is None for entry in pool)
+
+
 def _ordered(placed: Placed, split: SplitName, seed: int) -> list[PlacedItem]:
     return seeded_order(placed[split], seed, split)
 
 
 def _weights(source: TaskSource, layout: _Layout) -> tuple[int, ...]:
-    default = _TWO_PARTS if layout.ratio_parts == 2 else _THREE_PARTS
     try:
-        written = default if source.ratio is None else source.ratio
-        return parse_ratio(written, layout.ratio_parts)
+        return parse_ratio(_ratio(source, layout), layout.ratio_parts)
     except ConfigError as error:
         raise ConfigError(f"{source.where_ratio or source.where}: {error}") from None
+
+
+def _ratio(source: TaskSource, layout: _Layout) -> str:
+    if source.ratio is not None:
+        return source.ratio
+    return _TWO_PARTS if layout.ratio_parts == 2 else _THREE_PARTS
 
 
 def _refuse_empty(source: TaskSource, layout: _Layout, placed: Placed) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin
 
 import annotated_types
@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from skillopt.config.origins import KeyPath, Problems, dotted
-from skillopt.config.spellings import FOREIGN_KEYS, LATER_KEYS, SECRET_KEYS
+from skillopt.config.spellings import FOREIGN_KEYS, FOREIGN_VALUES, LATER_KEYS, SECRET_KEYS
 from skillopt.config.suggest import did_you_mean, nearest
 from skillopt.config.yaml_source import Document
 
@@ -46,7 +46,10 @@ def report(
         loc = tuple(details["loc"])
         path = prefix + loc
         if details["type"] == "extra_forbidden":
-            text = unknown_key(dotted(path), str(loc[-1]), _known_keys(model, loc[:-1]))
+            key = str(loc[-1])
+            text = unknown_key(
+                dotted(path), key, _known_keys(model, loc[:-1]), elsewhere=_homes(model, key)
+            )
         else:
             fault, fix = _explain(details, model, _written(document.data, path))
             text = f"{dotted(path)}{fault}; {(hints or {}).get(dotted(loc), fix)}"
@@ -69,14 +72,19 @@ def _explain(details: ErrorDetails, model: type[BaseModel], shown: object) -> tu
     if shown is None:
         return " has no value", _wanted(field)
     if kind == "literal_error":
-        return _not_a_choice(shown, field)
+        return _not_a_choice(dotted(tuple(details["loc"])), shown, field)
     if kind in _WORDS:
         return f": {shown!r} {_WORDS[kind]}", _wanted(field)
     return f": {shown!r} is not {_noun(field)}", _wanted(field)
 
 
-def unknown_key(path: str, key: str, known: Iterable[str]) -> str:
-    """Say that a key is not known: how it is spelt here, or which known key is near."""
+def unknown_key(path: str, key: str, known: Iterable[str], *, elsewhere: Sequence[str] = ()) -> str:
+    """Say that a key is not known: how it is spelt here, or which known key is near.
+
+    `elsewhere` are the keys of the same name in other sections.
+    """
+    if elsewhere:
+        return f"{path} is not a known key; write {' or '.join(elsewhere)}"
     if key in FOREIGN_KEYS:
         return f"{path} is a key of another tool; {FOREIGN_KEYS[key]}"
     if key in SECRET_KEYS:
@@ -86,7 +94,10 @@ def unknown_key(path: str, key: str, known: Iterable[str]) -> str:
     return f"{path} is not a known key; {did_you_mean(key, known, 'keys')}"
 
 
-def _not_a_choice(shown: object, field: FieldInfo) -> tuple[str, str]:
+def _not_a_choice(key: str, shown: object, field: FieldInfo) -> tuple[str, str]:
+    foreign = FOREIGN_VALUES.get(key, {}).get(str(shown))
+    if foreign:
+        return f": {shown!r} is a word of another tool", foreign
     choices = [str(choice) for choice in get_args(_plain_type(field))]
     if len(choices) == 1:
         return (
@@ -138,6 +149,15 @@ def _known_keys(model: type[BaseModel], loc: KeyPath) -> list[str]:
     return [] if owner is None else list(owner.model_fields)
 
 
+def _homes(model: type[BaseModel], key: str) -> list[str]:
+    """Where a key of this name does belong, in which sections."""
+    return [
+        f"{name}.{key}"
+        for name, field in model.model_fields.items()
+        if (section := _submodel(field)) is not None and key in section.model_fields
+    ]
+
+
 def _noun(field: FieldInfo) -> str:
     plain = _plain_type(field)
     nouns = {int: "an integer", float: "a number", bool: "true or false", str: "a text"}
@@ -145,6 +165,8 @@ def _noun(field: FieldInfo) -> str:
         return nouns[plain]
     if _submodel(field) or get_origin(plain) is dict:
         return "a section"
+    if get_origin(plain) is tuple:
+        return "a list"
     return "a usable value"
 
 
@@ -160,6 +182,8 @@ def _wanted(field: FieldInfo) -> str:
         return "write it in quotes"
     if get_origin(plain) is Literal:
         return f"give one of {', '.join(map(str, get_args(plain)))}"
+    if get_origin(plain) is tuple:
+        return "write a list, like [a, b]"
     return "write `key: value` lines below it"
 
 
@@ -172,4 +196,6 @@ def _bounds(field: FieldInfo) -> str:
             words.append(f"above {bound.gt}")
         elif isinstance(bound, annotated_types.Le):
             words.append(f"at most {bound.le}")
+        elif isinstance(bound, annotated_types.Lt):
+            words.append(f"below {bound.lt}")
     return f" {' and '.join(words)}" if words else ""

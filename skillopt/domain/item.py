@@ -36,7 +36,17 @@ class ExactJudge(_Record):
     substring: bool = False
 
 
-Judge = Annotated[RuleJudge | ExactJudge, Field(discriminator="kind")]
+class FunctionJudge(_Record):
+    """A Python function of the process that started the run; `task` is what it is handed."""
+
+    kind: Literal["function"] = "function"
+    function: str
+    #: Changes whenever the function may score differently.
+    revision: str
+    task: dict[str, Any]
+
+
+Judge = Annotated[RuleJudge | ExactJudge | FunctionJudge, Field(discriminator="kind")]
 
 
 class Tool(_Record):

@@ -27,6 +27,16 @@ def newline_of(text: str) -> str:
     return "\r\n" if crlf and crlf == text.count("\n") else "\n"
 
 
+def has_mixed_newlines(text: str) -> bool:
+    crlf = text.count("\r\n")
+    return 0 < crlf < text.count("\n")
+
+
+def in_newlines(text: str, newline: str) -> str:
+    """Give every line of a text this line end."""
+    return text.replace("\r\n", "\n").replace("\n", newline)
+
+
 def block(content: str) -> str:
     """Take blank lines off both ends; the indent of the first line stays."""
     leading = _LEADING_BLANK_LINES.match(content)
@@ -71,3 +81,14 @@ def margin_of_deletion(left: str, target: str, right: str) -> Margin:
     if doubled and (not left or _ENDS_IN_BLANK_LINE.search(left)):
         after = doubled.end()
     return Margin(indent, after)
+
+
+def closed_up(left: str, right: str) -> str:
+    """Join the texts around something that was taken out; of two gaps the wider one stays."""
+    alone = (not left or left.endswith("\n")) and (not right or _BLANK_LINE.match(right))
+    if not alone:
+        return left + right
+    leading = _LEADING_BLANK_LINES.match(right)
+    kept, after = left.rstrip(BLANK), leading.group() if leading else ""
+    gap = max(left[len(kept) :], after, key=lambda blank: blank.count("\n"))
+    return kept + gap + right[len(after) :]

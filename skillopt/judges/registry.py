@@ -9,11 +9,12 @@ from typing import Any
 from skillopt.domain.item import Judge
 from skillopt.domain.results import InvalidBody, JudgementBody, ReplyBody
 from skillopt.judges.exact import ExactScorer
+from skillopt.judges.function import FunctionScorer
 from skillopt.judges.rule import RuleScorer
 from skillopt.judges.scorer import Scorer
 
 _SCORERS: Mapping[str, Scorer[Any]] = MappingProxyType(
-    {"exact": ExactScorer(), "rule": RuleScorer()}
+    {"exact": ExactScorer(), "rule": RuleScorer(), "function": FunctionScorer()}
 )
 
 

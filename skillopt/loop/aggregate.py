@@ -1,33 +1,78 @@
-"""Aggregate: merge the analysts' edits by a tree of merge calls, failures before successes.
+"""Aggregate: merge the analysts' changes by a tree of merge calls, failures before successes.
 
-Which tasks support an edit is carried along by us. A merged edit inherits the support of the
-edits it came from, found by their text; one that resembles none inherits that of all.
+The branches are independent, so their calls are wanted at the same time.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from skillopt.domain.changes import Change
-from skillopt.domain.edits import Edit
 from skillopt.domain.events import Merged, MergeReport
 from skillopt.domain.messages import Message
 from skillopt.domain.run import RunState, StepState
-from skillopt.loop.ask import ask
+from skillopt.domain.spec import UpdateMode
+from skillopt.loop.ask import Answer, ask
 from skillopt.loop.decision import StageResult
 from skillopt.loop.facts import Facts
+from skillopt.loop.guarded import guarded_changes
 from skillopt.loop.jobs import JobFactory, WantedJob
-from skillopt.loop.prompt_parts import edit_rows, fenced, section
+from skillopt.loop.prompt_parts import (
+    NOUNS,
+    change_rows,
+    meta_skill_section,
+    section,
+    shown_documents,
+    system_prompt,
+)
+from skillopt.loop.provenance import Changes, distinct, inherited
 from skillopt.loop.replies import MergeReply, parse_merge
 
-Patch = tuple[Edit, ...]
 Branch = Literal["failure", "success", "final"]
 
-#: Share of common words from which a merged edit counts as coming from an input.
-RESEMBLANCE = 0.4
+
+def aggregate(
+    state: RunState, facts: Facts, factory: JobFactory, step: StepState
+) -> StageResult[Merged]:
+    """Merge the changes of a reflected step."""
+    assert step.reflected is not None
+    groups = [(group.kind, group.edits) for group in step.reflected.groups if group.edits]
+    merger = _Merger(state, facts, factory, step)
+    failures = merger.tree("failure", [patch for kind, patch in groups if kind != "success"])
+    successes = merger.tree("success", [patch for kind, patch in groups if kind == "success"])
+    changes: Changes | None = None
+    if failures is not None and successes is not None:
+        both = [patch for patch in (failures, successes) if patch]
+        changes = merger.merge("final", 1, both) if both else ()
+    if changes is None:
+        return StageResult(wanted=tuple(merger.wanted), given_up=merger.given_up)
+    return StageResult(
+        Merged(
+            step=step.started.step,
+            edits=changes,
+            merges=tuple(merger.reports),
+            blocked=tuple(merger.blocked),
+        )
+    )
+
+
+def messages_for(
+    state: RunState, step: StepState, changes: Sequence[Change]
+) -> tuple[Message, ...]:
+    mode = state.plan.settings.optimizer.skill_update_mode
+    whole = mode == "full_rewrite_minibatch"
+    sections = [
+        *shown_documents(state, step.started.skill, outline=whole),
+        *meta_skill_section(state),
+        section(f"Proposed {NOUNS[mode]}", change_rows(changes)),
+    ]
+    return (
+        Message(role="system", content=system_prompt(state.plan, "merge")),
+        Message(role="user", content="\n".join(sections)),
+    )
 
 
 @dataclass
@@ -37,10 +82,11 @@ class _Merger:
     factory: JobFactory
     step: StepState
     reports: list[MergeReport] = field(default_factory=list)
+    blocked: list[Change] = field(default_factory=list)
     wanted: list[WantedJob] = field(default_factory=list)
     given_up: str = ""
 
-    def tree(self, branch: Branch, patches: list[Patch]) -> Patch | None:
+    def tree(self, branch: Branch, patches: list[Changes]) -> Changes | None:
         """Merge level by level until one patch is left; None while replies are missing."""
         level = 0
         size = self.state.plan.settings.gradient.merge_batch_size
@@ -53,19 +99,18 @@ class _Merger:
             patches = [patch for patch in merged if patch is not None]
         return patches[0] if patches else ()
 
-    def merge(self, branch: Branch, level: int, chunk: Sequence[Patch]) -> Patch | None:
-        inputs = distinct([edit for patch in chunk for edit in patch])
+    def merge(self, branch: Branch, level: int, chunk: Sequence[Changes]) -> Changes | None:
+        inputs = distinct([change for patch in chunk for change in patch])
         if len(chunk) == 1 or len(inputs) <= max(len(distinct(patch)) for patch in chunk):
             return inputs  # one patch already says all that the others say
-        number = self.step.started.step
         answer = ask(
             self.state,
             self.facts,
             self.factory,
             stage="merge",
             messages=messages_for(self.state, self.step, inputs),
-            parse=parse_merge,
-            label=f"step {number} / merge {branch} {level}",
+            parse=partial(parse_merge, mode=self._mode),
+            label=f"step {self.step.started.step} / merge {branch} {level}",
         )
         if answer.wanted:
             self.wanted.append(answer.wanted)
@@ -73,108 +118,43 @@ class _Merger:
         if answer.status == "given_up":
             self.given_up = answer.problem
             return None
-        edits = _from_reply(answer.value, inputs) if answer.value else ()
+        return self._outcome(branch, level, inputs, answer)
+
+    @property
+    def _mode(self) -> UpdateMode:
+        return self.state.plan.settings.optimizer.skill_update_mode
+
+    def _outcome(
+        self, branch: Branch, level: int, inputs: Changes, answer: Answer[MergeReply]
+    ) -> Changes:
+        """Take over what the reply merged, or the inputs as they are if that is nothing."""
+        problems, kept = [answer.problem], inputs[:0]
+        if answer.value:
+            merged = inherited(answer.value.changes, inputs, self.state.plan.primary)
+            documents = self.state.texts[self.step.started.skill]
+            guarded = guarded_changes(self.state.plan, documents, merged)
+            kept = guarded.kept
+            problems += [*answer.value.problems, *guarded.problems]
+            if guarded.blocked:
+                self.blocked += guarded.blocked
+                problems.append(f"{len(guarded.blocked)} repeat a training task's text")
         status: Literal["merged", "repaired", "fallback"]
         status = "repaired" if answer.status == "repaired" else "merged"
-        problem = answer.problem
-        if not edits:
-            status, problem = "fallback", problem or "the merge kept no edit"
+        if not kept:
+            status, kept = "fallback", inputs
+            if not any(problems):
+                problems.append(f"the merge kept none of the {NOUNS[self._mode]}")
+        if len(kept) > 1 and self._mode == "full_rewrite_minibatch":
+            # Whole documents cannot stand side by side as edits can.
+            problems.append(f"of {len(kept)} rewrites the first is kept")
+            kept = kept[:1]
         self.reports.append(
             MergeReport(
-                branch=branch, level=level, inputs=len(inputs), status=status, problem=problem
+                branch=branch,
+                level=level,
+                inputs=len(inputs),
+                status=status,
+                problem="; ".join(filter(None, problems)),
             )
         )
-        return edits or inputs
-
-
-def aggregate(
-    state: RunState, facts: Facts, factory: JobFactory, step: StepState
-) -> StageResult[Merged]:
-    """Merge the edits of a reflected step."""
-    assert step.reflected is not None
-    groups = [(g.kind, found) for g in step.reflected.groups if (found := _edits(g.edits))]
-    merger = _Merger(state, facts, factory, step)
-    failures = merger.tree("failure", [patch for kind, patch in groups if kind != "success"])
-    successes = merger.tree("success", [patch for kind, patch in groups if kind == "success"])
-    edits: Patch | None = None
-    if failures is not None and successes is not None:
-        both = [patch for patch in (failures, successes) if patch]
-        edits = merger.merge("final", 1, both) if both else ()
-    if edits is None or merger.given_up:
-        return StageResult(wanted=tuple(merger.wanted), given_up=merger.given_up)
-    number, reports = step.started.step, tuple(merger.reports)
-    return StageResult(Merged(step=number, edits=edits, merges=reports))
-
-
-def _edits(changes: Sequence[Change]) -> Patch:
-    return tuple(change for change in changes if isinstance(change, Edit))
-
-
-def messages_for(state: RunState, step: StepState, edits: Sequence[Edit]) -> tuple[Message, ...]:
-    user = "\n".join(
-        [
-            section("Current skill", fenced(state.texts[step.started.skill].skill)),
-            section("Proposed edits", edit_rows(edits)),
-        ]
-    )
-    return (
-        Message(role="system", content=state.plan.templates["merge"]),
-        Message(role="user", content=user),
-    )
-
-
-def distinct(edits: Sequence[Edit]) -> Patch:
-    """Join edits that say the same; the first one keeps its place and gains the support.
-
-    Only white space may differ: a literal text in capitals is another text.
-    """
-    kept: dict[tuple[str, str, str], Edit] = {}
-    for edit in edits:
-        key = (edit.op, edit.target.strip(), " ".join(edit.content.split()))
-        first = kept.get(key)
-        if first is None:
-            kept[key] = edit
-        else:
-            kept[key] = first.model_copy(update={"support": _union(first, edit)})
-    return tuple(kept.values())
-
-
-def _from_reply(reply: MergeReply, inputs: Patch) -> Patch:
-    merged = []
-    for edit in reply.edits:
-        sources = _sources(edit.op, edit.target, edit.content, inputs)
-        failed = any(source.source_type == "failure" for source in sources)
-        merged.append(
-            Edit(
-                op=edit.op,
-                target=edit.target,
-                content=edit.content,
-                source_type="failure" if failed else "success",
-                support=_union(*sources),
-            )
-        )
-    return distinct(merged)
-
-
-def _sources(op: str, target: str, content: str, inputs: Patch) -> Patch:
-    words = _words(content or target)
-    found = tuple(
-        edit
-        for edit in inputs
-        if (edit.op == op and target and edit.target == target)
-        or _resemblance(words, _words(edit.content or edit.target)) >= RESEMBLANCE
-    )
-    return found or inputs
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", text.casefold()))
-
-
-def _resemblance(one: frozenset[str], other: frozenset[str]) -> float:
-    union = one | other
-    return len(one & other) / len(union) if union else 1.0
-
-
-def _union(*edits: Edit) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(task for edit in edits for task in edit.support))
+        return kept

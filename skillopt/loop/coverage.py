@@ -24,7 +24,8 @@ def too_little(
     if may_be_empty and not missing:
         return None
     if not missing:
-        return Paused(why="coverage", detail=f"{stage}: every item is invalid, none has a score")
+        detail = f"{stage}: every item is invalid or left out, none has a score"
+        return Paused(why="coverage", detail=detail)
     named = ", ".join(missing[:NAMED_TASKS])
     more = f" and {len(missing) - NAMED_TASKS} more" if len(missing) > NAMED_TASKS else ""
     why = "; ".join(sorted(set(state.given_up.values()))[:2])

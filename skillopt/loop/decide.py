@@ -7,6 +7,7 @@ background, behind everything a decision is waiting for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -111,25 +112,31 @@ class _Decider:
 
     def _goal_reached(self) -> StopReason | None:
         state, stop = self.state, self.state.plan.settings.stop
-        settings = state.plan.settings.evaluation
-        score = score_of(state.measured[(state.current, "val")], settings) or 0.0
+        measured = state.measured[(state.current, "val")]
+        kept = {item: s for item, s in measured.items.items() if item not in state.left_out}
+        compared = measured.model_copy(update={"items": kept})
+        score = score_of(compared, state.plan.settings.evaluation) or 0.0
         if score >= 1.0 - EPSILON:
             return "saturated"
         if stop.target_score is not None and score >= stop.target_score - EPSILON:
             return "target_score"
         if stop.patience is not None and len(state.steps) >= stop.patience:
-            recent = state.steps[-stop.patience :]
-            if not any(step.gated and step.gated.verdict == "accept" for step in recent):
+            before = len(state.steps) - stop.patience
+            if not any(g.verdict == "accept" and g.step > before for g in state.gates):
                 return "patience"
         return None
 
     def _finish(self, reason: StopReason) -> Decision:
+        """Test the documents that matter, all together, and end."""
         state = self.state
-        if state.plan.settings.evaluation.eval_test and state.plan.splits.test:
-            for skill in dict.fromkeys([state.best, state.plan.initial_key, state.current]):
-                if (skill, "test") not in state.measured:
-                    return self._measure(skill, "test", "final test")
-        return Decision((Finished(reason=reason, best=state.best),))
+        documents = dict.fromkeys([state.best, state.plan.initial_key, state.current])
+        open_tests = [key for key in documents if (key, "test") not in state.measured]
+        tested = state.plan.settings.evaluation.eval_test and state.plan.splits.test
+        if not tested or not open_tests:
+            return Decision((Finished(reason=reason, best=state.best),))
+        first, *others = open_tests
+        decision = self._measure(first, "test", "final test")
+        return decision if decision.events else self._with_tests(decision, others, "final test")
 
     def _with_background(self, decision: Decision) -> Decision:
         """Add the test of the initial document behind the jobs that a decision waits for."""
@@ -137,10 +144,12 @@ class _Decider:
         initial = plan.initial_key
         if not plan.settings.evaluation.eval_test or (initial, "test") in self.state.measured:
             return decision
-        known = {job.id for job in decision.wanted}
-        background = [
-            job
-            for job in self._evaluation(initial, "test", "initial test").wanted
-            if job.id not in known
-        ]
-        return replace(decision, wanted=(*decision.wanted, *background))
+        return self._with_tests(decision, [initial], "initial test")
+
+    def _with_tests(self, decision: Decision, documents: Sequence[str], stage: str) -> Decision:
+        """Want the tests of documents as well; a job that is wanted already is not repeated."""
+        wanted = {job.id: job for job in decision.wanted}
+        for document in documents:
+            for job in self._evaluation(document, "test", stage).wanted:
+                wanted.setdefault(job.id, job)
+        return replace(decision, wanted=tuple(wanted.values()))

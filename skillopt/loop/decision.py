@@ -46,6 +46,15 @@ def waiting(stage: str, evaluation: Evaluation, more: Sequence[WantedJob] = ()) 
     )
 
 
+def decision_of(result: StageResult[Event], stage: str) -> Decision:
+    """Write a stage's event, or wait for what it wants, or pause if that cannot be had."""
+    if result.given_up:
+        return optimizer_missing(result.given_up)
+    if result.event is None:
+        return Decision(wanted=result.wanted, stage=stage)
+    return Decision((result.event,))
+
+
 def optimizer_missing(problem: str) -> Decision:
     detail = f"an optimizer call cannot be made: {problem}"
     return Decision((Paused(why="infrastructure", detail=detail),))

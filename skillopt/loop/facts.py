@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from skillopt.domain.messages import Message
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.results import Body
 
@@ -15,4 +16,10 @@ class Facts(Protocol):
 
     def body(self, job: str) -> Body:
         """Give the body of a job whose line is known."""
+        ...
+
+    def messages(self, job: str) -> tuple[Message, ...]:
+        """Give the conversation of a rollout whose line is known, its last answer included; none
+        if its reply has no trajectory.
+        """
         ...

@@ -25,7 +25,6 @@ from skillopt.domain.events import (
     RunCreated,
     Selected,
     Skipped,
-    Source,
     StepStarted,
 )
 from skillopt.domain.plan import RunPlan
@@ -68,15 +67,15 @@ def apply(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911, PL
         case StepStarted():
             return replace(state, steps=(*state.steps, StepState(started=event)))
         case Reflected():
-            return _in_step(state, reflected=event)
+            return _in_step(state, event.step, reflected=event)
         case Merged():
-            return _in_step(state, merged=event)
+            return _in_step(state, event.step, merged=event)
         case BudgetDecided():
-            return _in_step(state, budget=event)
+            return _in_step(state, event.step, budget=event)
         case Selected():
-            return _in_step(state, selected=event)
+            return _in_step(state, event.step, selected=event)
         case Noted():
-            return _in_step(state, noted=event)
+            return _in_step(state, event.step, noted=event)
         case Compared():
             ends = {**state.epoch_ends, event.epoch: EpochEnd(compared=event)}
             return replace(state, epoch_ends=ends)
@@ -84,9 +83,9 @@ def apply(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911, PL
             return replace(_at_epoch_end(state, meta=event), meta_skill=event.content)
         case Proposed():
             texts = {**state.texts, event.skill: event.documents}
-            return replace(_of_source(state, event.source, proposed=event), texts=texts)
+            return replace(_of_source(state, event, proposed=event), texts=texts)
         case Skipped():
-            return _of_source(state, event.source, skipped=event)
+            return _of_source(state, event, skipped=event)
         case Gated():
             return _gated(state, event)
         case LeftOut():
@@ -101,27 +100,30 @@ def apply(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911, PL
             return replace(state, finished=event)
 
 
-def _in_step(state: RunState, **parts: Event) -> RunState:
-    if state.step is None:
-        raise StateCorrupt("an event of a step stands outside a step")
+def _in_step(state: RunState, step: int, **parts: Event) -> RunState:
+    if state.step is None or state.step.started.step != step:
+        raise StateCorrupt(f"an event of step {step} stands outside that step")
     changed = replace(state.step, **parts)  # type: ignore[arg-type]  # names match their events
     return replace(state, steps=(*state.steps[:-1], changed))
 
 
 def _at_epoch_end(state: RunState, **parts: Event) -> RunState:
     epoch, end = next(reversed(state.epoch_ends.items()), (0, None))
-    if end is None:
-        raise StateCorrupt("an event of an epoch's end stands before any epoch ended")
+    if end is None or state.step is not None:
+        raise StateCorrupt("an event of an epoch's end stands outside of one")
     changed = replace(end, **parts)  # type: ignore[arg-type]  # names match their events
     return replace(state, epoch_ends={**state.epoch_ends, epoch: changed})
 
 
-def _of_source(state: RunState, source: Source, **parts: Event) -> RunState:
-    return _in_step(state, **parts) if source == "step" else _at_epoch_end(state, **parts)
+def _of_source(state: RunState, event: Proposed | Skipped | Gated, **parts: Event) -> RunState:
+    if event.source == "step":
+        return _in_step(state, event.step, **parts)
+    return _at_epoch_end(state, **parts)
 
 
 def _gated(state: RunState, event: Gated) -> RunState:
-    state = _of_source(state, event.source, gated=event)
+    """Take a verdict over. Nothing else changes `current`, and only an accepting one `best`."""
+    state = _of_source(state, event, gated=event)
     if event.verdict == "indecisive":
         return state
     if not event.early:  # a part of a measurement is no measurement
@@ -129,7 +131,9 @@ def _gated(state: RunState, event: Gated) -> RunState:
         state = replace(state, measured={**state.measured, key: event.measurement})
     if not event.adopted:
         return replace(state, rejected=state.rejected | {event.skill})
+    if event.early:
+        raise StateCorrupt(f"document {event.skill[:16]!r} was adopted without a whole measurement")
     state = replace(state, current=event.skill)
-    if event.new_best:
+    if event.new_best and event.verdict == "accept":
         state = replace(state, best=event.skill, best_step=event.step)
     return state

@@ -1,22 +1,26 @@
 """The gate: is a candidate better than the current document on held-out items?
 
 Paired: both documents are compared on the items that have a score for both. Strict: a tie is a
-rejection. With too little coverage the gate does not know, and says so. A candidate with which no
-item can be scored at all is rejected: waiting would not change that.
+rejection. With `significance` a gain must also be more than chance brings between equal documents.
+With too little coverage the gate does not know, and says so. A candidate with which no item can
+be scored at all is rejected: waiting would not change that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from skillopt.domain.events import Measurement, Verdict
 from skillopt.domain.spec import Evaluation
 from skillopt.loop.gate_rules import GateRules
+from skillopt.loop.score_units import is_a_gain, units_of
+from skillopt.stats.paired import least_p, needed_to_differ, sign_flip_p
 
 #: Two means over the same items that differ by less than this differ by rounding only.
 EPSILON = 1e-9
+#: Tasks named in a reason.
+_NAMED_TASKS = 5
 
 
 @dataclass(frozen=True)
@@ -59,33 +63,128 @@ def score_of(measurement: Measurement, settings: Evaluation) -> float | None:
     return mean(list(scores(measurement, settings).values()))
 
 
-def judge_candidate(candidate: Measurement, current: Measurement, rules: GateRules) -> Opinion:
-    """Compare a candidate with the current document."""
-    settings = rules.settings
+@dataclass(frozen=True)
+class Comparison:
+    """Two documents on the items that both have a score for."""
+
+    #: The candidate's gain on each item, in units, in the candidate's order.
+    differences: dict[str, int]
+    candidate: float | None
+    current: float | None
+
+    @property
+    def improved(self) -> tuple[str, ...]:
+        return tuple(item for item, gain in self.differences.items() if gain > 0)
+
+    @property
+    def regressed(self) -> tuple[str, ...]:
+        return tuple(item for item, gain in self.differences.items() if gain < 0)
+
+    def opinion(self, verdict: Verdict, reason: str, p_value: float | None = None) -> Opinion:
+        return Opinion(
+            verdict,
+            self.candidate,
+            self.current,
+            len(self.differences),
+            self.improved,
+            self.regressed,
+            reason,
+            p_value,
+        )
+
+
+def compare(candidate: Measurement, current: Measurement, settings: Evaluation) -> Comparison:
+    units = units_of(settings)
     new, old = scores(candidate, settings), scores(current, settings)
     paired = [item for item in candidate.items if item in new and item in old]
-    new_mean, old_mean = mean([new[i] for i in paired]), mean([old[i] for i in paired])
-    improved = tuple(i for i in paired if new[i] > old[i] + EPSILON)
-    regressed = tuple(i for i in paired if new[i] < old[i] - EPSILON)
-    coverage = min(candidate.completeness, current.completeness)
-    changes = f"{len(improved)} improved, {len(regressed)} regressed"
-    missing = sum(score.status == "missing" for score in candidate.items.values())
-    if new_mean is None or old_mean is None:
-        # Without anything missing no retry can bring a pair: the candidate is not better.
+    return Comparison(
+        {item: units.difference(new[item], old[item]) for item in paired},
+        mean([new[item] for item in paired]),
+        mean([old[item] for item in paired]),
+    )
+
+
+def judge_candidate(candidate: Measurement, current: Measurement, rules: GateRules) -> Opinion:
+    """Compare a candidate with the current document."""
+    found = compare(candidate, current, rules.settings)
+    if not found.differences:
+        missing = _missing(candidate)
         reason = "no item has a score for both documents"
         if missing:
-            reason += f"; {missing} of {len(candidate.items)} have no result yet"
-        word: Literal["reject", "indecisive"] = "indecisive" if missing else "reject"
-        return Opinion(word, new_mean, old_mean, 0, improved, regressed, reason)
-    if coverage < settings.min_coverage:
-        reason = (
-            f"{missing} of {len(candidate.items)} items have no score: coverage "
-            f"{coverage:.0%} is below min_coverage {settings.min_coverage:.0%}"
-        )
-        return Opinion("indecisive", new_mean, old_mean, len(paired), improved, regressed, reason)
-    if new_mean > old_mean + EPSILON:
-        reason = f"{settings.gate_metric} rose from {old_mean:.3f} to {new_mean:.3f} ({changes})"
-        return Opinion("accept", new_mean, old_mean, len(paired), improved, regressed, reason)
-    moved = "fell" if new_mean < old_mean - EPSILON else "stayed"
-    reason = f"{settings.gate_metric} {moved}: {old_mean:.3f} to {new_mean:.3f} ({changes})"
-    return Opinion("reject", new_mean, old_mean, len(paired), improved, regressed, reason)
+            reason += f"; {len(missing)} of {len(candidate.items)} have no result yet"
+        # Without anything missing no retry can bring a pair: the candidate is not better.
+        return found.opinion("indecisive" if missing else "reject", reason)
+    unknown = _too_little_known(candidate, current, rules)
+    if unknown:
+        return found.opinion("indecisive", unknown)
+    p_value = None
+    if rules.level is not None:
+        units = units_of(rules.settings)
+        p_value = sign_flip_p(units.quanta(gain) for gain in found.differences.values())
+    verdict, reason = _verdict(found, rules, len(current.items), p_value)
+    return found.opinion(verdict, reason, p_value)
+
+
+def worse_protected(regressed: Iterable[str], rules: GateRules) -> str:
+    """Say which protected tasks got worse; "" if none did."""
+    worse = [item for item in regressed if item in rules.protected]
+    return f"protected tasks got worse: {_named(worse)}" if worse else ""
+
+
+def _missing(measurement: Measurement) -> list[str]:
+    return [item for item, score in measurement.items.items() if score.status == "missing"]
+
+
+def _too_little_known(candidate: Measurement, current: Measurement, rules: GateRules) -> str:
+    least = rules.settings.min_coverage
+    for measurement, whose in ((candidate, ""), (current, " with the current document")):
+        if measurement.completeness < least:
+            return (
+                f"{len(_missing(measurement))} of {len(measurement.items)} items have no score"
+                f"{whose}: coverage {measurement.completeness:.0%} is below min_coverage "
+                f"{least:.0%}"
+            )
+    known = scores(current, rules.settings)
+    open_ones = [item for item in _missing(candidate) if item in rules.protected and item in known]
+    return f"protected tasks have no score: {_named(open_ones)}" if open_ones else ""
+
+
+def _verdict(
+    found: Comparison, rules: GateRules, items: int, p_value: float | None
+) -> tuple[Verdict, str]:
+    metric = rules.settings.gate_metric
+    changes = f"{len(found.improved)} improved, {len(found.regressed)} regressed"
+    figures = f"{found.current:.3f} to {found.candidate:.3f} ({changes})"
+    total = sum(found.differences.values())
+    worse = worse_protected(found.regressed, rules)
+    if not is_a_gain(total, items):
+        moved = "fell" if is_a_gain(-total, items) else "stayed"
+        reason = f"{metric} {moved}: {figures}"
+        return "reject", f"{reason}; {worse}" if worse else reason
+    rose = f"{metric} rose from {figures}"
+    if worse:
+        return "reject", f"{rose}, but {worse}"
+    if rules.level is None or p_value is None:
+        return "accept", rose
+    if p_value <= rules.level:
+        return "accept", f"{rose}; p {p_value:.3g} is within this gate's level {rules.level:.3g}"
+    differing = len(found.improved) + len(found.regressed)
+    if least_p(differing) > rules.level:
+        return "underpowered", f"{rose}, but {_what_it_takes(differing, items, rules.level)}"
+    return "reject", f"{rose}, but p {p_value:.3g} is above this gate's level {rules.level:.3g}"
+
+
+def _what_it_takes(differing: int, items: int, level: float) -> str:
+    needed = needed_to_differ(level)
+    reason = (
+        f"only {differing} tasks differ: p is at least {least_p(differing):.3g} however they "
+        f"fall, above this gate's level {level:.3g}; at least {needed} tasks must differ"
+    )
+    if needed > items:
+        return f"{reason}, and val has {items}: it needs more tasks"
+    return f"{reason}: use more val tasks or more samples"
+
+
+def _named(items: Sequence[str]) -> str:
+    more = len(items) - _NAMED_TASKS
+    return ", ".join(items[:_NAMED_TASKS]) + (f" and {more} more" if more > 0 else "")

@@ -6,10 +6,10 @@ from skillopt.domain.events import Gated, Measurement, Paused, Proposed
 from skillopt.domain.run import RunState
 from skillopt.loop.coverage import too_little
 from skillopt.loop.decision import Decision, waiting
-from skillopt.loop.early import deciding_prefix, gate_order
-from skillopt.loop.evaluate import evaluate
+from skillopt.loop.early import deciding_prefix, early_opinion, gate_order
+from skillopt.loop.evaluate import Evaluation, evaluate
 from skillopt.loop.facts import Facts
-from skillopt.loop.gate import judge_candidate
+from skillopt.loop.gate import Opinion, judge_candidate
 from skillopt.loop.gate_rules import GateRules, rules_of
 from skillopt.loop.jobs import JobFactory
 
@@ -25,9 +25,10 @@ def gate(
 ) -> Decision:
     """Decide on a candidate, or say which attempts at val tasks are still wanted for that.
 
-    A forced candidate becomes current whatever its score, so its whole measurement is needed.
+    A forced candidate becomes current whatever the verdict, so its whole measurement is needed.
     """
     settings, rules = state.plan.settings.evaluation, rules_of(state)
+    current = state.measured[(state.current, "val")]
     is_forced = not settings.use_gate if forced is None else forced
     evaluation = evaluate(
         state,
@@ -40,42 +41,59 @@ def gate(
         stage=label,
     )
     if settings.early_decision and not is_forced:
-        measured = evaluation.complete_prefix()
-        enough = deciding_prefix(measured, state.measured[(state.current, "val")], rules)
-        if enough is not None and enough < len(state.plan.splits.val):
-            kept = dict(list(measured.items.items())[:enough])
-            part = measured.model_copy(update={"items": kept})
-            return Decision((_gated(state, proposed, part, rules, early=True),))
+        part = _deciding_part(evaluation, current, rules)
+        if part is not None:
+            opinion = early_opinion(part, current, rules)
+            return Decision((_gated(proposed, part, rules, opinion, early=True),))
     if not evaluation.complete:
         return waiting(label, evaluation)
-    gated = _gated(state, proposed, evaluation.measurement(), rules, forced=is_forced)
+    measurement = evaluation.measurement()
+    opinion = judge_candidate(measurement, current, rules)
+    new_best = opinion.verdict == "accept" and _beats_best(state, measurement, rules)
+    gated = _gated(proposed, measurement, rules, opinion, forced=is_forced, new_best=new_best)
     if gated.verdict != "indecisive":
         return Decision((gated,))
-    short = too_little(state, gated.measurement, label)
-    return Decision((gated, short or Paused(why="coverage", detail=gated.reason)))
+    short = too_little(state, measurement, label)
+    return Decision((gated, short or Paused(why="coverage", detail=f"{label}: {gated.reason}")))
+
+
+def _deciding_part(
+    evaluation: Evaluation, current: Measurement, rules: GateRules
+) -> Measurement | None:
+    """Give the head of the gate's order that rejects the candidate before all is known."""
+    measured = evaluation.complete_prefix()
+    enough = deciding_prefix(measured, current, rules)
+    if enough is None or enough == len(current.items):
+        return None
+    kept = dict(list(measured.items.items())[:enough])
+    return measured.model_copy(update={"items": kept})
+
+
+def _beats_best(state: RunState, measurement: Measurement, rules: GateRules) -> bool:
+    """After a forced candidate `best` is not the current document: it must be beaten too."""
+    best = state.measured[(state.best, "val")]
+    return (
+        state.best == state.current or judge_candidate(measurement, best, rules).verdict == "accept"
+    )
 
 
 def _gated(
-    state: RunState,
     proposed: Proposed,
     measurement: Measurement,
     rules: GateRules,
+    opinion: Opinion,
     *,
     forced: bool = False,
     early: bool = False,
+    new_best: bool = False,
 ) -> Gated:
-    opinion = judge_candidate(measurement, state.measured[(state.current, "val")], rules)
-    best = state.measured[(state.best, "val")]
-    beats_best = opinion.verdict == "accept" and (
-        state.best == state.current or judge_candidate(measurement, best, rules).verdict == "accept"
-    )
     return Gated(
         step=proposed.step,
         source=proposed.source,
         skill=proposed.skill,
         verdict=opinion.verdict,
         forced=forced,
-        new_best=beats_best,
+        new_best=new_best,
         early=early,
         p_value=opinion.p_value,
         level=rules.level,

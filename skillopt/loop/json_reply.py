@@ -1,6 +1,6 @@
-"""Finding the JSON object in a model's reply.
+"""Finding the JSON objects in a model's reply.
 
-Models put prose, fences and examples around it. Every `{` that can begin an object is tried with
+Models put prose, fences and examples around them. Every `{` that can begin an object is tried with
 a real JSON decoder, so brackets in strings or in prose do no harm. Raw line breaks in strings
 are accepted; a reply that ends in the middle of an object is not.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -36,54 +37,76 @@ class _Failure:
     cut_off: bool = False
 
 
-def extract_object(text: str, key: str) -> dict[str, Any]:
-    """Give the one object of a reply that has `key`.
+@dataclass(frozen=True)
+class _Decoded:
+    value: dict[str, Any]
+    start: int
+    end: int
+
+
+def extract_objects(text: str, key: str) -> tuple[dict[str, Any], ...]:
+    """Give the objects of a reply that have `key`, in order; one that is repeated counts once.
 
     Raises ReplyError, whose message tells the model what to do better, if there is no such
-    object, if there are several different ones, or if the reply ends within one.
+    object or if the reply ends within one.
     """
     found: list[dict[str, Any]] = []
+    having: dict[str, dict[str, Any]] = {}
     furthest: _Failure | None = None
+    for outcome in _scan(text):
+        if isinstance(outcome, _Decoded):
+            found.append(outcome.value)
+            if key in outcome.value:
+                having.setdefault(text[outcome.start : outcome.end], outcome.value)
+        elif outcome.cut_off:
+            raise ReplyError(f"the reply is cut off within a JSON object: {outcome.problem}")
+        elif furthest is None or outcome.position > furthest.position:
+            furthest = outcome
+    if not having:
+        raise ReplyError(_why_none(found, key, furthest))
+    return tuple(having.values())
+
+
+def several(objects: tuple[dict[str, Any], ...], key: str, taken: str) -> tuple[str, ...]:
+    """Say that a reply held more than the one object it should, and what is taken of them."""
+    if len(objects) == 1:
+        return ()
+    return (f"the reply holds {len(objects)} JSON objects with the key {key!r}; {taken}",)
+
+
+def whole_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Give every whole object in a text, also those within an object that is broken or cut off;
+    objects within a whole one are part of it.
+    """
+    for outcome in _scan(text):
+        if isinstance(outcome, _Decoded):
+            yield outcome.value
+
+
+def _scan(text: str) -> Iterator[_Decoded | _Failure]:
+    """Try every place where an object may begin, within bounds that are linear in the text."""
     allowance = _READINGS * len(text)
     failures = position = 0
     while (start := _OBJECT_START.search(text, position)) is not None:
         outcome = _decode(text, start.start())
+        yield outcome
         if isinstance(outcome, _Decoded):
-            found.append(outcome.value)
             position = outcome.end
             continue
-        if outcome.cut_off:
-            raise ReplyError(f"the reply is cut off within a JSON object: {outcome.problem}")
         failures += 1
         if failures > _MOST_FAILURES:
-            raise ReplyError(f"the reply's JSON is not valid: {outcome.problem}")
-        if furthest is None or outcome.position > furthest.position:
-            furthest = outcome
+            return
         allowance -= outcome.position - start.start()
         position = start.end() if allowance > 0 else max(outcome.position, start.end())
-    return _only(found, key, furthest)
 
 
-def _only(found: list[dict[str, Any]], key: str, furthest: _Failure | None) -> dict[str, Any]:
-    having = [value for value in found if key in value]
-    if having:
-        if any(value != having[0] for value in having):
-            raise ReplyError(
-                f"the reply holds {len(having)} JSON objects with the key {key!r} where one is due"
-            )
-        return having[0]
+def _why_none(found: list[dict[str, Any]], key: str, furthest: _Failure | None) -> str:
     if furthest is not None:
-        raise ReplyError(f"the reply's JSON is not valid: {furthest.problem}")
+        return f"the reply's JSON is not valid: {furthest.problem}"
     if found:
         keys = ", ".join(repr(_cut(name)) for name in list(found[0])[:5]) or "none"
-        raise ReplyError(f"the reply's JSON object lacks the key {key!r}; its keys are {keys}")
-    raise ReplyError(f"the reply holds no JSON object; one with the key {key!r} is due")
-
-
-@dataclass(frozen=True)
-class _Decoded:
-    value: dict[str, Any]
-    end: int
+        return f"the reply's JSON object lacks the key {key!r}; its keys are {keys}"
+    return f"the reply holds no JSON object; one with the key {key!r} is due"
 
 
 def _decode(text: str, start: int) -> _Decoded | _Failure:
@@ -99,7 +122,7 @@ def _decode(text: str, start: int) -> _Decoded | _Failure:
         return _Failure(len(text), "it is nested too deeply")
     except ValueError as error:
         return _Failure(len(text), str(error))
-    return _Decoded(value, end)
+    return _Decoded(value, start, end)
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -6,11 +6,32 @@ import json
 import re
 from collections.abc import Sequence
 
-from skillopt.domain.changes import Change
+from skillopt.domain.changes import Change, Rewrite, Suggestion
+from skillopt.domain.documents import DocumentName
 from skillopt.domain.edits import Edit
-from skillopt.domain.run import StepState
+from skillopt.domain.plan import RunPlan
+from skillopt.domain.run import RunState
+from skillopt.domain.skill import SkillDocument
+from skillopt.domain.spec import UpdateMode
+from skillopt.domain.templates import fill
 
-_TILDES = re.compile(r"^~{4,}", re.MULTILINE)
+#: A rough count that needs no tokenizer; the limits it serves are rough as well.
+CHARACTERS_PER_TOKEN = 4
+
+#: What changes of each mode are called.
+NOUNS: dict[UpdateMode, str] = {
+    "patch": "edits",
+    "rewrite_from_suggestions": "suggestions",
+    "full_rewrite_minibatch": "rewrites",
+}
+_FORMS: dict[UpdateMode, str] = {
+    "patch": "form_edits",
+    "rewrite_from_suggestions": "form_suggestions",
+    "full_rewrite_minibatch": "form_rewrite",
+}
+_TILDES = re.compile(r"^[ \t]*(~{4,})", re.MULTILINE)
+_HEADING_OR_FENCE = re.compile(r"^[ \t]*(?:#{1,6}\s|~{3}|`{3})", re.MULTILINE)
+_BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def section(title: str, content: str) -> str:
@@ -24,6 +45,11 @@ def fenced(text: str) -> str:
     return f"{fence}\n{text.rstrip()}\n{fence}"
 
 
+def set_apart(text: str) -> str:
+    """Fence a text only if it could be taken for other parts of the prompt."""
+    return fenced(text) if _HEADING_OR_FENCE.search(text) else text
+
+
 def cut(text: str, limit: int) -> str:
     """Keep the head and the tail of a long text and say how much is left out between them."""
     if len(text) <= limit:
@@ -34,36 +60,79 @@ def cut(text: str, limit: int) -> str:
     return f"{text[:head]}\n[… {left_out} characters left out …]\n{text[-tail:]}"
 
 
-def edit_rows(edits: Sequence[Change]) -> str:
-    """Show edits as a JSON array; `support` is how many tasks are behind each."""
+def system_prompt(plan: RunPlan, template: str, *, skill_aware: bool = False) -> str:
+    """Fill the slots that the templates of analysts and of merging have."""
+    settings = plan.settings
+    mode = settings.optimizer.skill_update_mode
+    # Suggestions and rewrites are about one document; only an edit can say which it changes.
+    two = settings.evolve == "both" and mode == "patch"
+    values = {
+        "form": plan.templates[_FORMS[mode]],
+        "documents": plan.templates["two_documents"] if two else "",
+        "skill_aware": plan.templates["skill_aware"] if skill_aware else "",
+    }
+    return _BLANK_LINES.sub("\n\n", fill(plan.templates[template], values)).strip()
+
+
+def shown_documents(state: RunState, key: str, *, outline: bool = False) -> list[str]:
+    """Give the sections with the documents, and which of them is not to be changed.
+
+    `outline`: the primary document is shown with a KEEP line for each protected part, and these
+    parts follow in a section of their own.
+    """
+    plan, documents = state.plan, state.texts[key]
+    changing = (plan.primary,) if outline else plan.evolving
+    shown: list[str] = []
+    names: tuple[DocumentName, ...] = ("skill", "memory")
+    for name in names:
+        text = documents.of(name)
+        if name not in changing:
+            if text.strip():
+                shown.append(section(f"{name.capitalize()} (not to be changed)", fenced(text)))
+        elif outline:
+            shown += _outlined(name, SkillDocument.parse(text))
+        else:
+            shown.append(section(f"Current {name}", fenced(text)))
+    return shown
+
+
+def _outlined(name: DocumentName, document: SkillDocument) -> list[str]:
+    shown = [section(f"Current {name}", fenced(document.outline()))]
+    parts = [document.front_matter] if document.front_matter else []
+    parts += [region.render() for region in document.regions]
+    if parts:
+        listed = ["What the KEEP lines stand for, in their order:", *map(fenced, parts)]
+        shown.append(section("Parts that stay as they are", "\n\n".join(listed)))
+    return shown
+
+
+def meta_skill_section(state: RunState) -> list[str]:
+    if not state.meta_skill.strip():
+        return []
+    return [section("What editing has taught so far", set_apart(state.meta_skill))]
+
+
+def change_rows(changes: Sequence[Change]) -> str:
+    """Show changes as a JSON array; `support` is how many tasks are behind each."""
+    with_memory = any(isinstance(one, Edit) and one.document == "memory" for one in changes)
     rows = [
         {
             "index": index,
-            "op": edit.op,
-            "target": edit.target,
-            "content": edit.content,
-            "source_type": edit.source_type,
-            "support": len(edit.support),
+            **_told(change, with_document=with_memory),
+            "source_type": change.source_type,
+            "support": len(change.support),
         }
-        for index, edit in enumerate(edits)
-        if isinstance(edit, Edit)
+        for index, change in enumerate(changes)
     ]
     return json.dumps(rows, ensure_ascii=False, indent=1)
 
 
-def earlier_steps(steps: Sequence[StepState]) -> str:
-    """Say what earlier steps of the epoch tried, and why it was not kept."""
-    lines: list[str] = []
-    for step in steps:
-        number = step.started.step
-        if step.skipped:
-            lines.append(f"- Step {number} had no candidate ({step.skipped.reason}).")
-        elif step.gated and step.selected:
-            word = {"accept": "ACCEPTED", "reject": "REJECTED"}.get(step.gated.verdict, "undecided")
-            lines.append(f"- Step {number} was {word}: {step.gated.reason}. Its edits:")
-            lines += [
-                f"  - {edit.op}: {json.dumps(edit.content or edit.target, ensure_ascii=False)}"
-                for edit in step.selected.edits
-                if isinstance(edit, Edit)
-            ]
-    return "\n".join(lines)
+def _told(change: Change, *, with_document: bool) -> dict[str, object]:
+    if isinstance(change, Edit):
+        names = {"op", "target", "content"} | ({"document"} if with_document else set())
+    elif isinstance(change, Suggestion):
+        names = {"type", "title", "motivation", "instruction", "priority_hint"}
+    else:
+        assert isinstance(change, Rewrite)
+        names = {"title", "change_summary", "new_skill"}
+    return change.model_dump(mode="json", include=names)

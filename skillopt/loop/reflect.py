@@ -1,44 +1,54 @@
-"""Reflect: show analysts what failed (or worked) and read the edits they propose."""
+"""Reflect: show analysts what failed, worked, or did both, and read the changes they propose."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from skillopt.domain.edits import Edit
+from skillopt.domain.edits import SourceType
 from skillopt.domain.events import GroupKind, GroupReport
-from skillopt.domain.item import Item
+from skillopt.domain.jobs import OptimizeStage
 from skillopt.domain.messages import Message
-from skillopt.domain.results import JudgementBody, ReplyBody
+from skillopt.domain.results import ReplyBody
 from skillopt.domain.run import RunState, StepState
 from skillopt.domain.spec import Gradient
-from skillopt.errors import StateCorrupt
 from skillopt.loop.ask import Answer, ask
-from skillopt.loop.evaluate import Attempt, reply_body
+from skillopt.loop.attempt_text import AttemptText, Seen, seen
+from skillopt.loop.contrast import contrasts, mixed_items, passed
+from skillopt.loop.earlier_steps import earlier_steps_section
+from skillopt.loop.evaluate import Attempt
 from skillopt.loop.facts import Facts
+from skillopt.loop.guarded import GuardedNotes, guarded_changes, guarded_notes
 from skillopt.loop.jobs import JobFactory
-from skillopt.loop.prompt_parts import cut, earlier_steps, fenced, section
-from skillopt.loop.replies import AnalystReply, parse_analyst
+from skillopt.loop.prompt_parts import (
+    NOUNS,
+    cut,
+    fenced,
+    meta_skill_section,
+    section,
+    set_apart,
+    shown_documents,
+    system_prompt,
+)
+from skillopt.loop.replies import AnalystReply, parse_analyst, salvaged_analyst
+from skillopt.loop.tally import failing_criteria
 
-#: Characters of one attempt that an analyst sees; long texts keep their head and tail.
-TASK_LIMIT = 2_000
-CONTEXT_LIMIT = 2_000
-ANSWER_LIMIT = 4_000
+#: Characters of a task's own system prompt, and how many different ones are shown.
 CONTRACT_LIMIT = 1_000
+CONTRACTS = 2
 
-
-@dataclass(frozen=True)
-class Seen:
-    """One attempt with the texts an analyst is shown."""
-
-    item: Item
-    reply: ReplyBody
-    judgement: JudgementBody
+_STAGES: dict[GroupKind, OptimizeStage] = {
+    "failure": "reflect_failure",
+    "success": "reflect_success",
+    "contrast": "reflect_contrast",
+}
 
 
 @dataclass(frozen=True)
 class Group:
+    """Attempts of a shard that one analyst sees."""
+
     shard: int
     kind: GroupKind
     attempts: tuple[Attempt, ...]
@@ -47,73 +57,88 @@ class Group:
     def items(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(attempt.item.id for attempt in self.attempts))
 
+    @property
+    def source_type(self) -> SourceType:
+        return "success" if self.kind == "success" else "failure"
+
 
 def groups_of(shard: int, attempts: Sequence[Attempt], settings: Gradient) -> list[Group]:
-    """Split a judged shard into at most one failure and one success group."""
+    """Split a judged shard into at most one failure, one success and one contrast group.
+
+    A task that both passed and failed is in the contrast group only.
+    """
     scored = [attempt for attempt in attempts if attempt.scored]
-    failed = tuple(a for a in scored if a.judge_line and (a.judge_line.hard or 0.0) < 1.0)
-    passed = tuple(a for a in scored if a not in failed)
-    groups = [Group(shard, "failure", failed)] if failed else []
-    if passed and not settings.failure_only:
-        groups.append(Group(shard, "success", passed))
-    return groups
+    mixed = mixed_items(scored) if settings.contrastive else frozenset()
+    rest = [attempt for attempt in scored if attempt.item.id not in mixed]
+    members: dict[GroupKind, list[Attempt]] = {
+        "failure": [attempt for attempt in rest if not passed(attempt)],
+        "success": [attempt for attempt in rest if passed(attempt)],
+        "contrast": [attempt for attempt in scored if attempt.item.id in mixed],
+    }
+    if settings.failure_only:
+        members["success"] = []
+    return [Group(shard, kind, tuple(found)) for kind, found in members.items() if found]
 
 
 def analyse(
     state: RunState, facts: Facts, factory: JobFactory, step: StepState, group: Group
 ) -> Answer[AnalystReply]:
-    """Give an analyst's answer on a group, as far as it is known."""
-    number = step.started.step
-    return ask(
+    """Give an analyst's answer on a group, as far as it is known.
+
+    If neither the reply nor its repair can be used as a whole, their whole changes still are.
+    """
+    mode = state.plan.settings.optimizer.skill_update_mode
+    answer = ask(
         state,
         facts,
         factory,
-        stage="reflect_failure" if group.kind == "failure" else "reflect_success",
+        stage=_STAGES[group.kind],
         messages=messages_for(state, facts, step, group),
-        parse=parse_analyst,
-        label=f"step {number} / reflect {group.kind} {group.shard}",
+        parse=partial(parse_analyst, mode=mode),
+        label=f"step {step.started.step} / reflect {group.kind} {group.shard}",
     )
+    if answer.status != "failed":
+        return answer
+    for job in reversed(answer.jobs):
+        body = facts.body(job)
+        rescued = salvaged_analyst(body.text, mode) if isinstance(body, ReplyBody) else None
+        if rescued is not None:
+            told = f"{answer.problem}; whole {NOUNS[mode]} kept of it: {len(rescued.changes)}"
+            return Answer(rescued, status="repaired", problem=told, jobs=answer.jobs)
+    return answer
 
 
 def messages_for(
     state: RunState, facts: Facts, step: StepState, group: Group
 ) -> tuple[Message, ...]:
-    seen = [_seen(facts, attempt) for attempt in group.attempts]
-    epoch = step.started.epoch
-    before = [s for s in state.steps if s.started.epoch == epoch and s.ended]
+    plan = state.plan
+    shown = [seen(facts, attempt) for attempt in group.attempts]
+    outline = plan.settings.optimizer.skill_update_mode == "full_rewrite_minibatch"
     parts = [
-        section("Current skill", fenced(state.texts[step.started.skill].skill)),
-        section("Edits wanted", f"Propose at most {step.started.edit_budget} edits."),
+        *shown_documents(state, step.started.skill, outline=outline),
+        section("Edits wanted", _edits_wanted(state, step)),
     ]
-    if state.plan.settings.preferences:
-        parts.append(section("What the user prefers", state.plan.settings.preferences))
-    contract = _output_contract(seen)
+    if plan.settings.preferences.strip():
+        parts.append(section("What the user prefers", set_apart(plan.settings.preferences)))
+    contract = _output_contract(shown)
     if contract:
         parts.append(section("Output contract", contract))
-    if group.kind == "failure":
-        parts.append(section("Failing criteria", failing_criteria(seen)))
-    earlier = earlier_steps(before)
-    if earlier:
-        parts.append(section("Earlier steps", earlier))
-    parts.append(section("Attempts", "\n\n".join(_attempt_text(i, s) for i, s in enumerate(seen))))
-    system = state.plan.templates[f"reflect_{group.kind}"]
+    if group.kind != "success":
+        parts.append(
+            section("Failing criteria", failing_criteria([one.judgement for one in shown]))
+        )
+    parts += earlier_steps_section(state, step)
+    parts += meta_skill_section(state)
+    parts.append(
+        _evidence(group.kind, shown, AttemptText(plan.settings.gradient.trajectory_tokens))
+    )
+    system = system_prompt(
+        plan, f"reflect_{group.kind}", skill_aware=_notes_wanted(state, group.kind)
+    )
     return (
         Message(role="system", content=system),
         Message(role="user", content="\n".join(parts)),
     )
-
-
-def failing_criteria(seen: Sequence[Seen]) -> str:
-    """Tally what failed, verbatim and in plain words, most frequent first."""
-    asked: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
-    for one in seen:
-        for criterion in one.judgement.criteria:
-            asked[criterion.requirement] += 1
-            failed[criterion.requirement] += not criterion.passed
-    rows = sorted((-count, text) for text, count in failed.items() if count)
-    lines = [f"- {text} (failed in {-n} of {asked[text]} attempts)" for n, text in rows]
-    return "\n".join(lines) or "- the judge gave no criterion"
 
 
 def report_of(
@@ -128,56 +153,58 @@ def report_of(
             status="dropped",
             problem=answer.problem,
         )
-    edits = tuple(
-        Edit(
-            op=edit.op,
-            target=edit.target,
-            content=edit.content,
-            source_type="success" if group.kind == "success" else "failure",
-            support=group.items,
-        )
-        for edit in answer.value.edits[: step.started.edit_budget]
-    )
+    reply, plan, documents = answer.value, state.plan, state.texts[step.started.skill]
+    proposed = [
+        change.as_change(group.source_type, group.items, plan.primary) for change in reply.changes
+    ]
+    changes = guarded_changes(plan, documents, proposed)
+    problems = [answer.problem, *reply.problems, *changes.problems]
+    notes = GuardedNotes()
+    if _notes_wanted(state, group.kind):
+        notes = guarded_notes(plan, documents, reply.notes)
+        problems += notes.problems
+    elif reply.notes:
+        problems.append(f"{len(reply.notes)} notes were not asked for and are left out")
     return GroupReport(
         shard=group.shard,
         kind=group.kind,
         items=group.items,
         status="repaired" if answer.status == "repaired" else "ok",
-        problem="; ".join(filter(None, [answer.problem, *answer.value.problems])),
-        summary=answer.value.summary,
-        edits=edits,
+        problem="; ".join(filter(None, problems)),
+        summary=reply.summary,
+        edits=changes.kept[: step.edit_budget],
+        blocked=changes.blocked,
+        notes=notes.kept,
     )
 
 
-def _seen(facts: Facts, attempt: Attempt) -> Seen:
-    if attempt.judgement is None:
-        raise StateCorrupt(f"attempt {attempt.rollout!r} is shown before it was judged")
-    judgement = facts.body(attempt.judgement)
-    if not isinstance(judgement, JudgementBody):
-        raise StateCorrupt(f"job {attempt.judgement!r} should hold a judgement")
-    return Seen(attempt.item, reply_body(facts, attempt.rollout), judgement)
+def _notes_wanted(state: RunState, kind: GroupKind) -> bool:
+    optimizer = state.plan.settings.optimizer
+    if not optimizer.use_skill_aware_reflection:
+        return False
+    return kind != "success" or optimizer.skill_aware_appendix_source == "both"
 
 
-def _output_contract(seen: Sequence[Seen]) -> str:
-    systems = dict.fromkeys(one.item.prompt.system for one in seen if one.item.prompt.system)
-    return "\n\n".join(fenced(cut(text, CONTRACT_LIMIT)) for text in list(systems)[:2])
+def _edits_wanted(state: RunState, step: StepState) -> str:
+    mode = state.plan.settings.optimizer.skill_update_mode
+    if mode == "full_rewrite_minibatch":
+        return "Propose one complete replacement of the document."
+    noun, budget = NOUNS[mode], step.edit_budget
+    if budget is None:
+        return f"There is no limit: propose all the {noun} that the attempts call for."
+    return f"Propose at most {budget} {noun if budget != 1 else noun.removesuffix('s')}."
 
 
-def _attempt_text(index: int, seen: Seen) -> str:
-    task = cut(seen.item.prompt.task, TASK_LIMIT)
-    answer = cut(seen.reply.text, ANSWER_LIMIT) or "(empty)"
-    lines = [f"### Attempt {index + 1}", f"Task: {task}"]
-    if seen.item.prompt.context:
-        lines += ["Context:", fenced(cut(seen.item.prompt.context, CONTEXT_LIMIT))]
-    lines += ["Answer:", fenced(answer)]
-    if seen.reply.tools_called:
-        lines.append(f"Tools called: {', '.join(seen.reply.tools_called)}")
-    failed = [c for c in seen.judgement.criteria if not c.passed]
-    if failed:
-        lines.append("Failed:")
-        lines += [f"- {c.requirement}" + (f": {c.detail}" if c.detail else "") for c in failed]
-    elif seen.judgement.feedback and seen.judgement.hard < 1.0:
-        lines.append(f"Judge: {seen.judgement.feedback}")
-    else:
-        lines.append("All criteria met.")
-    return "\n".join(lines)
+def _output_contract(shown: Sequence[Seen]) -> str:
+    systems = list(dict.fromkeys(one.item.prompt.system for one in shown if one.item.prompt.system))
+    told = [fenced(cut(text, CONTRACT_LIMIT)) for text in systems[:CONTRACTS]]
+    if len(systems) > CONTRACTS:
+        told.append(f"{len(systems) - CONTRACTS} more differ from these.")
+    return "\n\n".join(told)
+
+
+def _evidence(kind: GroupKind, shown: Sequence[Seen], text: AttemptText) -> str:
+    if kind == "contrast":
+        return section("Contrasts", contrasts(shown, text))
+    attempts = (text.whole(index, one) for index, one in enumerate(shown))
+    return section("Attempts", "\n\n".join(attempts))

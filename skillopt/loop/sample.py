@@ -42,3 +42,10 @@ def shards_of(plan: RunPlan, step: int, batch: Sequence[Item]) -> list[tuple[Ite
     stream(plan.settings.train.seed, "minibatch", step).shuffle(order)
     size = plan.settings.gradient.minibatch_size
     return [tuple(order[i : i + size]) for i in range(0, len(order), size)]
+
+
+def slow_order(plan: RunPlan, epoch: int) -> tuple[Item, ...]:
+    """Give all train items in the order in which an epoch's end draws from them."""
+    order = list(plan.splits.train)
+    stream(plan.settings.train.seed, "slow-sample", epoch).shuffle(order)
+    return tuple(order)

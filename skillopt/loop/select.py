@@ -12,54 +12,72 @@ from skillopt.loop.ask import ask
 from skillopt.loop.decision import StageResult
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory
-from skillopt.loop.prompt_parts import edit_rows, fenced, section
+from skillopt.loop.prompt_parts import (
+    NOUNS,
+    change_rows,
+    meta_skill_section,
+    section,
+    shown_documents,
+    system_prompt,
+)
 from skillopt.loop.replies import parse_rank
 
 
 def select(
     state: RunState, facts: Facts, factory: JobFactory, step: StepState
 ) -> StageResult[Selected]:
-    """Choose the edits to apply; the selected order is the order of application."""
+    """Choose the changes to apply; the selected order is the order of application."""
     assert step.merged is not None
-    number, budget, edits = step.started.step, step.edit_budget, step.merged.edits
-    if not edits or budget == 0:
+    number, budget, changes = step.started.step, step.edit_budget, step.merged.edits
+    if not changes or budget == 0:
         return StageResult(Selected(step=number, edits=(), how="none"))
-    if budget is None or len(edits) <= budget:
-        return StageResult(Selected(step=number, edits=edits, how="all"))
+    if state.plan.settings.optimizer.skill_update_mode == "full_rewrite_minibatch":
+        return StageResult(_first_rewrite(number, changes))
+    if budget is None or len(changes) <= budget:
+        return StageResult(Selected(step=number, edits=changes, how="all"))
     answer = ask(
         state,
         facts,
         factory,
         stage="rank",
-        messages=messages_for(state, step, edits, budget),
-        parse=partial(parse_rank, n_edits=len(edits)),
+        messages=messages_for(state, step, changes, budget),
+        parse=partial(parse_rank, n_edits=len(changes)),
         label=f"step {number} / rank",
     )
     if answer.wanted:
         return StageResult(wanted=(answer.wanted,))
     if answer.status == "given_up":
         return StageResult(given_up=answer.problem)
+    problems = [answer.problem, *(answer.value.problems if answer.value else ())]
+    problem = "; ".join(filter(None, problems))
     indices = answer.value.selected_indices[:budget] if answer.value else ()
     if not indices:
-        problem = answer.problem or "the ranking selected nothing"
-        first = edits[:budget]
+        problem = problem or "the ranking selected nothing"
+        first = changes[:budget]
         return StageResult(Selected(step=number, edits=first, how="fallback", problem=problem))
     how = "repaired" if answer.status == "repaired" else "ranked"
-    chosen = tuple(edits[index] for index in indices)
-    return StageResult(Selected(step=number, edits=chosen, how=how, problem=answer.problem))
+    chosen = tuple(changes[index] for index in indices)
+    return StageResult(Selected(step=number, edits=chosen, how=how, problem=problem))
 
 
 def messages_for(
-    state: RunState, step: StepState, edits: tuple[Change, ...], budget: int
+    state: RunState, step: StepState, changes: tuple[Change, ...], budget: int
 ) -> tuple[Message, ...]:
-    user = "\n".join(
-        [
-            section("Current skill", fenced(state.texts[step.started.skill].skill)),
-            section("Edits", edit_rows(edits)),
-            section("Edits wanted", f"Select at most {budget} edits."),
-        ]
-    )
+    noun = NOUNS[state.plan.settings.optimizer.skill_update_mode]
+    sections = [
+        *shown_documents(state, step.started.skill),
+        *meta_skill_section(state),
+        section(noun.capitalize(), change_rows(changes)),
+        section("Edits wanted", f"Select at most {budget} {noun}."),
+    ]
     return (
-        Message(role="system", content=state.plan.templates["rank"]),
-        Message(role="user", content=user),
+        Message(role="system", content=system_prompt(state.plan, "rank")),
+        Message(role="user", content="\n".join(sections)),
     )
+
+
+def _first_rewrite(number: int, changes: tuple[Change, ...]) -> Selected:
+    """Only one document can follow, so there is nothing to rank: failures come first."""
+    left_out = len(changes) - 1
+    problem = f"of {len(changes)} rewrites the first is kept" if left_out else ""
+    return Selected(step=number, edits=changes[:1], how="all", problem=problem)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from skillopt.domain.events import Event, Reflected, Skipped, StepStarted
+from skillopt.domain.events import Reflected, Skipped, StepStarted
 from skillopt.domain.run import RunState, StepState
 from skillopt.loop import sample
 from skillopt.loop.aggregate import aggregate
 from skillopt.loop.appendix import note
 from skillopt.loop.control import choose_budget
 from skillopt.loop.coverage import too_little
-from skillopt.loop.decision import Decision, StageResult, optimizer_missing, waiting
+from skillopt.loop.decision import Decision, decision_of, optimizer_missing, waiting
 from skillopt.loop.evaluate import Evaluation, evaluate
 from skillopt.loop.facts import Facts
 from skillopt.loop.gating import gate
@@ -41,24 +41,16 @@ def go_on(state: RunState, facts: Facts, factory: JobFactory, step: StepState) -
     if step.reflected is None:
         return _reflect(state, facts, factory, step)
     if step.merged is None:
-        return _decision(aggregate(state, facts, factory, step), f"step {number} / merge")
+        return decision_of(aggregate(state, facts, factory, step), f"step {number} / merge")
     if optimizer.lr_control_mode == "autonomous" and step.budget is None:
-        return _decision(choose_budget(state, facts, factory, step), f"step {number} / budget")
+        return decision_of(choose_budget(state, facts, factory, step), f"step {number} / budget")
     if step.selected is None:
-        return _decision(select(state, facts, factory, step), f"step {number} / rank")
+        return decision_of(select(state, facts, factory, step), f"step {number} / rank")
     if optimizer.use_skill_aware_reflection and step.noted is None:
-        return _decision(note(state, facts, factory, step), f"step {number} / appendix")
+        return decision_of(note(state, facts, factory, step), f"step {number} / appendix")
     if step.proposed is None:
-        return _decision(update(state, facts, factory, step), f"step {number} / update")
+        return decision_of(update(state, facts, factory, step), f"step {number} / update")
     return gate(state, facts, factory, step.proposed, label=f"step {number} / gate")
-
-
-def _decision(result: StageResult[Event], stage: str) -> Decision:
-    if result.given_up:
-        return optimizer_missing(result.given_up)
-    if result.event is None:
-        return Decision(wanted=result.wanted, stage=stage)
-    return Decision((result.event,))
 
 
 def _reflect(state: RunState, facts: Facts, factory: JobFactory, step: StepState) -> Decision:

@@ -1,54 +1,155 @@
-"""Update: apply the selected edits and see whether a new candidate comes of it."""
+"""Update: make the candidate of a step of what was selected and of what was noted.
+
+Changes and notes are one candidate: no text reaches the current document unmeasured.
+"""
 
 from __future__ import annotations
 
-from skillopt.domain.edits import Edit, apply_edits
+from dataclasses import dataclass, replace
+
+from skillopt.domain.changes import Rewrite
+from skillopt.domain.documents import Documents
+from skillopt.domain.edits import Edit, EditReport, apply_to_documents
 from skillopt.domain.events import Proposed, Skipped
+from skillopt.domain.notes import render_notes
 from skillopt.domain.run import RunState, StepState
 from skillopt.domain.skill import SkillDocument
+from skillopt.loop.candidate import How, candidate_or_skip
+from skillopt.loop.compress import compress
 from skillopt.loop.decision import StageResult
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory
+from skillopt.loop.length import excess_of
+from skillopt.loop.rewrite import Rewriting, rewrite, rewritten
 
-#: A rough count that needs no tokenizer; the limit it serves is rough as well.
-CHARACTERS_PER_TOKEN = 4
+
+@dataclass(frozen=True)
+class _Draft:
+    documents: Documents
+    how: How = "edits"
+    reports: tuple[EditReport, ...] = ()
+    problem: str = ""
+    #: Whether changes were selected and no document came of them.
+    failed: bool = False
 
 
 def update(
     state: RunState, facts: Facts, factory: JobFactory, step: StepState
 ) -> StageResult[Proposed | Skipped]:
     """Give the candidate, or why there is none: nothing to try is dropped before any rollout."""
-    return StageResult(_candidate(state, step))
-
-
-def _candidate(state: RunState, step: StepState) -> Proposed | Skipped:
     assert step.selected is not None
-    number = step.started.step
-    if not step.selected.edits:
-        return Skipped(step=number, reason="no_edits", detail="no edit was proposed")
-    edits = [change for change in step.selected.edits if isinstance(change, Edit)]
-    applied = apply_edits(SkillDocument.parse(state.texts[state.current].skill), edits)
-    text = applied.document.render()
-    documents = state.texts[state.current].with_text("skill", text)
-    skill = state.plan.key_of(documents)
-    if skill == state.current:
-        detail = "no edit changed the document"
-        return Skipped(step=number, reason="no_change", detail=detail, reports=applied.reports)
-    if skill in state.rejected or (skill in state.texts and skill != state.current):
-        detail = f"document {skill[:16]} was tried before"
-        return Skipped(
-            step=number, reason="already_rejected", detail=detail, reports=applied.reports
-        )
-    limit = state.plan.settings.optimizer.max_skill_tokens
-    if limit is not None and len(text) > limit * CHARACTERS_PER_TOKEN:
-        tokens = -(-len(text) // CHARACTERS_PER_TOKEN)
-        detail = f"about {tokens} tokens, max_skill_tokens is {limit}"
-        return Skipped(step=number, reason="too_long", detail=detail, reports=applied.reports)
-    return Proposed(
-        step=number,
-        parent=state.current,
-        skill=skill,
-        text=text,
-        memory=documents.memory,
-        reports=applied.reports,
+    number, has_notes = step.started.step, _has_news(step)
+    if not step.selected.edits and not has_notes:
+        return StageResult(Skipped(step=number, reason="no_edits", detail=_why_nothing(step)))
+    drafted = _drafted(state, facts, factory, step)
+    draft = drafted.event
+    if draft is None:
+        return StageResult(wanted=drafted.wanted, given_up=drafted.given_up)
+    if draft.failed and not has_notes:
+        detail = draft.problem or "no rewrite has any text"
+        return StageResult(Skipped(step=number, reason="no_rewrite", detail=detail))
+    if has_notes:
+        draft = replace(draft, documents=_with_notes(state, draft.documents, step))
+    found = _candidate(state, step, draft)
+    if isinstance(found, Skipped) and found.reason == "too_long":
+        return _compressed(state, facts, factory, step, draft, found)
+    return StageResult(found)
+
+
+def _candidate(state: RunState, step: StepState, draft: _Draft) -> Proposed | Skipped:
+    return candidate_or_skip(
+        state,
+        draft.documents,
+        step=step.started.step,
+        source="step",
+        how=draft.how,
+        reports=draft.reports,
+        problem=draft.problem,
     )
+
+
+def _drafted(
+    state: RunState, facts: Facts, factory: JobFactory, step: StepState
+) -> StageResult[_Draft]:
+    """Apply the selected changes to the current documents, in the form they have."""
+    assert step.selected is not None
+    current, changes = state.texts[state.current], step.selected.edits
+    if not changes:
+        return StageResult(_Draft(current))
+    mode = state.plan.settings.optimizer.skill_update_mode
+    if mode == "rewrite_from_suggestions":
+        asked = rewrite(state, facts, factory, step)
+        if asked.event is None:
+            return StageResult(wanted=asked.wanted, given_up=asked.given_up)
+        return StageResult(_rewritten_draft(state, asked.event))
+    if mode == "full_rewrite_minibatch":
+        texts = [one.new_skill for one in changes if isinstance(one, Rewrite)]
+        usable = next((text for text in texts if text.strip()), "")
+        return StageResult(
+            _rewritten_draft(state, rewritten(current.of(state.plan.primary), usable))
+        )
+    edits = [change for change in changes if isinstance(change, Edit)]
+    applied = apply_to_documents(current, edits, state.plan.evolving)
+    return StageResult(_Draft(applied.documents, reports=applied.reports))
+
+
+def _rewritten_draft(state: RunState, rewriting: Rewriting) -> _Draft:
+    current = state.texts[state.current]
+    if rewriting.text is None:
+        return _Draft(current, problem=rewriting.problem, failed=True)
+    documents = current.with_text(state.plan.primary, rewriting.text)
+    return _Draft(documents, "rewrite", problem=rewriting.problem)
+
+
+def _compressed(
+    state: RunState,
+    facts: Facts,
+    factory: JobFactory,
+    step: StepState,
+    draft: _Draft,
+    skipped: Skipped,
+) -> StageResult[Proposed | Skipped]:
+    """Ask once for a shorter text; one that is still too long is dropped with its figures."""
+    excess = excess_of(state, draft.documents)
+    assert excess is not None
+    asked = compress(state, facts, factory, draft.documents, excess, step.started.step)
+    if asked.event is None:
+        return StageResult(wanted=asked.wanted, given_up=asked.given_up)
+    problems = [draft.problem, asked.event.problem]
+    if asked.event.text is None:
+        detail = f"{skipped.detail}; not compressed: {asked.event.problem}"
+        return StageResult(skipped.model_copy(update={"detail": detail}))
+    documents = draft.documents.with_text(state.plan.primary, asked.event.text)
+    problem = "; ".join(filter(None, problems))
+    shorter = replace(draft, documents=documents, how="compressed", problem=problem)
+    found = _candidate(state, step, shorter)
+    if isinstance(found, Skipped) and found.reason == "too_long":
+        detail = f"{skipped.detail}; compressed, it has {found.detail}"
+        found = found.model_copy(update={"detail": detail})
+    return StageResult(found)
+
+
+def _has_news(step: StepState) -> bool:
+    """Whether the appendix of the candidate differs from the present one."""
+    return step.noted is not None and (
+        bool(step.noted.added) or step.noted.status == "consolidated"
+    )
+
+
+def _with_notes(state: RunState, documents: Documents, step: StepState) -> Documents:
+    assert step.noted is not None
+    primary = state.plan.primary
+    document = SkillDocument.parse(documents.of(primary))
+    noted = document.with_region("APPENDIX", render_notes(step.noted.notes))
+    return documents.with_text(primary, noted.render())
+
+
+def _why_nothing(step: StepState) -> str:
+    if step.merged and step.merged.edits and step.edit_budget == 0:
+        return "the optimizer chose to apply no edit"
+    groups = step.reflected.groups if step.reflected else ()
+    blocked = sum(len(group.blocked) for group in groups)
+    blocked += len(step.merged.blocked) if step.merged else 0
+    if blocked:
+        return f"the copy guard took out all {blocked} that repeat a training task's text"
+    return "no edit was proposed"

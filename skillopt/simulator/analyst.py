@@ -1,144 +1,88 @@
-"""The optimizer as analyst: edits from the failing criteria that its prompt shows, nothing else."""
+"""The optimizer as analyst: changes from what its prompt shows, nothing else."""
 
 from __future__ import annotations
 
-import json
 import random
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from skillopt.simulator.criteria import Criterion, read_criteria
+from skillopt.simulator.extraction import extract, reminders
 from skillopt.simulator.options import SimulatorOptions
-from skillopt.simulator.prompt_sections import edits_wanted, section, sections, unfenced
-from skillopt.simulator.wordings_of_edits import VAGUE, harmful
+from skillopt.simulator.proposals import Proposal, form_in, thoughts_on, vague
+from skillopt.simulator.shown import Shown, read_prompt
 
-_USUAL_EDITS = 4
-_OF_ATTEMPTS = re.compile(r"\bfailed in \d+ of (\d+)")
-#: Sections that never say what failed.
-_NOT_EVIDENCE = ("current skill", "earlier steps", "edits wanted")
-
-
-@dataclass(frozen=True)
-class AnalystPrompt:
-    """What an analyst's prompt shows."""
-
-    skill: str
-    edits_wanted: int
-    criteria: dict[Criterion, int]
-    rejected: str
-    attempts: int
-
-
-def read_prompt(user_text: str) -> AnalystPrompt:
-    """Read an analyst's prompt; what it does not show stays empty."""
-    skill = section(user_text, "current skill", "skill")
-    failing = section(user_text, "failing criteria", "failed criteria")
-    if failing is None:
-        failing = "\n".join(
-            text
-            for title, text in sections(user_text).items()
-            if not title.startswith(_NOT_EVIDENCE)
-        )
-    criteria = read_criteria(failing.splitlines())
-    return AnalystPrompt(
-        skill=unfenced(skill or ""),
-        edits_wanted=edits_wanted(user_text, _USUAL_EDITS),
-        criteria=criteria,
-        rejected=section(user_text, "earlier steps", "rejected") or "",
-        attempts=max((int(n) for n in _OF_ATTEMPTS.findall(failing)), default=len(criteria)),
-    )
+NOTES = "appendix_notes"
 
 
 def reflect_on_failures(
-    user_text: str, options: SimulatorOptions, rng: random.Random
+    user_text: str, asked: Collection[str], options: SimulatorOptions, rng: random.Random
 ) -> dict[str, Any]:
-    """Answer a failure prompt. Without criteria to go by, the edits are vague."""
-    prompt = read_prompt(user_text)
-    edits = _edits(prompt, options, rng)
-    if not prompt.criteria:
-        edits = _vague_edits(prompt, rng)
-    return {
-        "batch_size": prompt.attempts,
+    """Answer a failure prompt. Without criteria to go by, what is proposed is vague.
+
+    `asked` are the names of the fields that the prompt asks for.
+    """
+    shown = read_prompt(user_text)
+    thoughts = thoughts_on(shown, options, rng, notes_wanted=NOTES in asked)
+    proposals = thoughts.proposals if shown.criteria else vague(shown, rng)
+    reply: dict[str, Any] = {
+        "batch_size": shown.attempts,
         "failure_summary": [
             {
                 "failure_type": criterion.kind,
                 "count": count,
                 "description": f"the answers do not meet {criterion.kind} {criterion.arg}".strip(),
             }
-            for criterion, count in prompt.criteria.items()
+            for criterion, count in shown.criteria.items()
         ],
         "patch": {
-            "reasoning": f"{len(edits)} rule(s) for what failed most often",
-            "edits": edits[: prompt.edits_wanted],
+            "reasoning": f"{len(proposals)} rule(s) for what failed most often",
+            **_payload(proposals, shown, asked),
         },
     }
+    if NOTES in asked:
+        reply[NOTES] = list(thoughts.notes)
+    return reply
 
 
 def reflect_on_successes(
-    user_text: str, options: SimulatorOptions, rng: random.Random
+    user_text: str, asked: Collection[str], options: SimulatorOptions, rng: random.Random
 ) -> dict[str, Any]:
-    """Answer a success prompt: nothing is missing, unless this reply is a vague one."""
-    prompt = read_prompt(user_text)
-    vague = rng.random() < options.vague_rate
-    edits = _vague_edits(prompt, rng) if vague else []
-    return {
-        "batch_size": prompt.attempts,
+    """Answer a success prompt: nothing is missing, unless this reply is a vague one.
+
+    Asked for notes, it stresses the first rule that no note stresses yet.
+    """
+    shown = read_prompt(user_text)
+    proposals = vague(shown, rng) if rng.random() < options.vague_rate else []
+    reply: dict[str, Any] = {
+        "batch_size": shown.attempts,
         "success_patterns": ["the answers follow the rules of the document"],
         "patch": {
             "reasoning": "the document already asks for what worked",
-            "edits": edits[: prompt.edits_wanted],
+            **_payload(proposals, shown, asked),
         },
     }
+    if NOTES in asked:
+        reply[NOTES] = _stressed(shown.text)
+    return reply
 
 
-def _edits(
-    prompt: AnalystPrompt, options: SimulatorOptions, rng: random.Random
-) -> list[dict[str, str]]:
-    edits: list[dict[str, str]] = []
-    for criterion in prompt.criteria:
-        draw = rng.random()
-        if draw < options.harmful_rate:
-            edits.extend(_append(prompt, [harmful(criterion.kind, criterion.arg)]))
-        elif draw < options.harmful_rate + options.vague_rate:
-            edits.extend(_vague_edits(prompt, rng))
-        else:
-            edits.extend(_helpful(prompt, criterion))
-    return list({edit["content"]: edit for edit in edits}.values())
+def _payload(
+    proposals: Sequence[Proposal], shown: Shown, asked: Collection[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """Put the proposals into the form asked for, the first of them up to the number wanted.
+
+    A whole document takes them all up.
+    """
+    key, form = form_in(asked)
+    wanted = None if key == "skill_candidates" else shown.edits_wanted
+    return {key: form(proposals[:wanted], shown)}
 
 
-def _helpful(prompt: AnalystPrompt, criterion: Criterion) -> list[dict[str, str]]:
-    """Write the rule down, in place of a line that says the opposite; not if it is there."""
-    for line in prompt.skill.splitlines():
-        if criterion.is_contradicted_by(line) and prompt.skill.count(line) == 1:
-            fresh = _fresh(prompt, criterion.wordings)
-            return [{"op": "replace", "target": line, "content": text} for text in fresh[:1]]
-    if criterion.is_stated_in(prompt.skill):
-        return []
-    return _append(prompt, criterion.wordings)
-
-
-def _append(prompt: AnalystPrompt, texts: Sequence[str]) -> list[dict[str, str]]:
-    fresh = _fresh(prompt, texts)
-    return [{"op": "append", "target": "", "content": text} for text in fresh[:1]]
-
-
-def _fresh(prompt: AnalystPrompt, texts: Sequence[str]) -> list[str]:
-    """Leave out what was rejected before and what the skill says already."""
-    known = _plain(f"{prompt.rejected}\n{prompt.skill}")
-    return [text for text in texts if not any(form in known for form in _forms(text))]
-
-
-def _vague_edits(prompt: AnalystPrompt, rng: random.Random) -> list[dict[str, str]]:
-    return _append(prompt, rng.sample(VAGUE, len(VAGUE)))
-
-
-def _forms(text: str) -> tuple[str, str]:
-    """Give an edit as a document holds it and as JSON writes it, without its bullet."""
-    plain = _plain(text.removeprefix("- "))
-    return plain, json.dumps(plain, ensure_ascii=False)[1:-1]
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
+def _stressed(text: str) -> list[str]:
+    known = reminders(text)
+    for line in text.splitlines():
+        rules = extract(line)
+        if line.startswith("- ") and rules and not set(rules) <= known:
+            rule = line.removeprefix("- ")
+            return [f"Remember: {rule[:1].lower()}{rule[1:]}"]
+    return []

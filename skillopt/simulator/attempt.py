@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from skillopt.simulator import filler
-from skillopt.simulator.extraction import extract
+from skillopt.simulator.extraction import extract, reminders
 from skillopt.simulator.knowledge import short_answer
 from skillopt.simulator.options import SimulatorOptions
 from skillopt.simulator.request import ChatRequest
 from skillopt.simulator.rules import CallTool, Rule
-from skillopt.simulator.target import TaskText, forget_one, next_tool, write_answer
+from skillopt.simulator.target import TaskText, forget_one, miss_one, next_tool, write_answer
 
 _MATERIAL = re.compile(
     r"^(?:#+[ \t]*)?(?:context|document|passage|source|material)s?[ \t]*(?::|$)",
     re.IGNORECASE | re.MULTILINE,
 )
+#: Rules that a model can mind at once.
+_MOST_RULES = 2_000
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,16 @@ def attempt(request: ChatRequest, options: SimulatorOptions, rng: random.Random)
     task, material = _split_material(first)
     rules = _rules(request, task)
     rules = forget_one(rules, first, seed=options.seed, competence=options.competence)
+    if options.sample_noise > 0:
+        recalled = _recalled(request)
+        rules = miss_one(
+            rules,
+            recalled,
+            first,
+            request.sample,
+            seed=options.seed,
+            noise=options.sample_noise,
+        )
     results = _tool_results(request)
     tool = next_tool(rules, [name for name, _ in results])
     if tool is not None:
@@ -51,10 +63,16 @@ def _rules(request: ChatRequest, task: str) -> list[Rule]:
     found: dict[Rule, None] = {}
     for text in texts:
         found.update(dict.fromkeys(extract(text, request.tool_names)))
+    rules = list(found)[:_MOST_RULES]
     forced = _forced_tool(request)
-    if forced is not None:
-        found.setdefault(CallTool(forced))
-    return list(found)
+    if forced is not None and CallTool(forced) not in rules:
+        rules.append(CallTool(forced))
+    return rules
+
+
+def _recalled(request: ChatRequest) -> frozenset[Rule]:
+    texts = request.texts("system", "developer")
+    return frozenset().union(*(reminders(text, request.tool_names) for text in texts))
 
 
 def _forced_tool(request: ChatRequest) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from skillopt.domain.seeds import stream
 from skillopt.domain.usage import Role
-from skillopt.simulator import analyst, json_forms, merging
+from skillopt.simulator import analyst, epoch_forms, json_forms, merging, rewriting
 from skillopt.simulator.attempt import Attempt, attempt
 from skillopt.simulator.options import SimulatorOptions
 from skillopt.simulator.request import ChatRequest
@@ -26,22 +26,28 @@ Form = Literal[
     "slow_update",
     "meta_skill",
     "rewrite",
+    "consolidate",
     "learning_rate",
     "rubric",
 ]
 
 _CHARACTERS_PER_TOKEN = 4
 
-#: The field names that a prompt mentions when it asks for a form, most telling first.
+#: The field names that a prompt mentions when it asks for a form, most telling first. A form that
+#: may list different things (edits, suggestions, documents) stands there once for each.
 _FIELDS: tuple[tuple[Form, tuple[str, ...]], ...] = (
     ("failures", ("failure_summary",)),
     ("successes", ("success_patterns",)),
     ("rank", ("selected_indices",)),
     ("slow_update", ("slow_update_content",)),
     ("meta_skill", ("meta_skill_content",)),
+    ("merge", ("reasoning", "skill_candidates")),
     ("rewrite", ("new_skill",)),
     ("learning_rate", ("learning_rate", "risk_notes")),
+    ("merge", ("reasoning", "revise_suggestions")),
+    ("merge", ("reasoning", "edits", "op")),
     ("merge", ("support_count", "edits")),
+    ("consolidate", ("appendix_notes",)),
     ("rubric", ("score", "reason")),
 )
 _FIELD_NAME = re.compile(r"[\"'`]([a-z_]+)[\"'`]")
@@ -74,12 +80,17 @@ def form_asked_for(request: ChatRequest) -> Form:
     Instructions come first: what a system message asks for is never outweighed by field names
     that a document or an attempt in the user's message happens to mention.
     """
+    return _asked(request)[0]
+
+
+def _asked(request: ChatRequest) -> tuple[Form, frozenset[str]]:
+    """Give the form asked for, and the field names that the asking text mentions."""
     for texts in (request.texts("system", "developer"), request.texts("user")):
-        mentioned = {name for text in texts for name in _FIELD_NAME.findall(text)}
+        mentioned = frozenset(name for text in texts for name in _FIELD_NAME.findall(text))
         for form, names in _FIELDS:
             if mentioned.issuperset(names):
-                return form
-    return "target"
+                return form, mentioned
+    return "target", frozenset()
 
 
 def role_of(form: Form) -> Role:
@@ -90,13 +101,13 @@ def role_of(form: Form) -> Role:
 
 def reply_to(request: ChatRequest, options: SimulatorOptions) -> Reply:
     """Answer a request; the same content and sample always get the same answer."""
-    form = form_asked_for(request)
+    form, fields = _asked(request)
     rng = stream(options.seed, "reply", request.content, request.sample)
     noise = stream(options.seed, "noise", request.content, request.sample)
     if form == "target":
         reply = _said(attempt(request, options, rng))
     else:
-        reply = Reply(_json_reply(form, request, options, rng), role_of(form))
+        reply = Reply(_json_reply(form, fields, request, options, rng), role_of(form))
     if reply.tool is None and noise.random() < options.garbage_rate:
         reply = Reply(_garbage(noise), reply.role)
     return _cut(reply, request, cut_off=noise.random() < options.truncated_rate)
@@ -109,26 +120,31 @@ def _said(made: Attempt) -> Reply:
 
 
 def _json_reply(
-    form: Form, request: ChatRequest, options: SimulatorOptions, rng: random.Random
+    form: Form,
+    fields: frozenset[str],
+    request: ChatRequest,
+    options: SimulatorOptions,
+    rng: random.Random,
 ) -> str:
     said = "\n\n".join(request.texts("user"))
-    answer = _answers(options, rng)[form](said)
+    answer = _answers(fields, options, rng)[form](said)
     if form != "rubric" and rng.random() < options.malformed_rate:
         return json_forms.malformed(answer, rng)
     return json.dumps(answer, ensure_ascii=False)
 
 
 def _answers(
-    options: SimulatorOptions, rng: random.Random
+    fields: frozenset[str], options: SimulatorOptions, rng: random.Random
 ) -> dict[str, Callable[[str], dict[str, Any]]]:
     return {
-        "failures": lambda said: analyst.reflect_on_failures(said, options, rng),
-        "successes": lambda said: analyst.reflect_on_successes(said, options, rng),
-        "merge": merging.merge,
+        "failures": lambda said: analyst.reflect_on_failures(said, fields, options, rng),
+        "successes": lambda said: analyst.reflect_on_successes(said, fields, options, rng),
+        "merge": lambda said: merging.merge(said, fields),
         "rank": merging.rank,
-        "slow_update": json_forms.slow_update,
-        "meta_skill": json_forms.meta_skill,
-        "rewrite": json_forms.rewrite,
+        "slow_update": lambda said: epoch_forms.slow_update(said, options, rng),
+        "meta_skill": lambda said: epoch_forms.meta_skill(said, options, rng),
+        "rewrite": lambda said: rewriting.rewrite(said, options, rng),
+        "consolidate": lambda said: epoch_forms.consolidate(said, options, rng),
         "learning_rate": json_forms.learning_rate,
         "rubric": json_forms.rubric_score,
     }

@@ -5,12 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from skillopt.simulator.extraction import extract
+from skillopt.simulator.extraction import extract, reminders
 from skillopt.simulator.rules import AtLeast, AtMost, Forbidden, ForbidTool, Refuse, Rule
 from skillopt.simulator.wordings_of_edits import wordings
 
-_FAILED_IN = re.compile(r"\s*\(\s*(?:failed|missed)\b[^()]*?(\d+)[^()]*\)\s*\.?\s*$", re.IGNORECASE)
+#: Lines that say the opposite, of which the first that occurs once is taken.
+_MOST_CONTRADICTIONS = 50
+_MOST_CRITERIA = 200
+#: A longer line is no criterion.
+_LONGEST_LINE = 10_000
+_FAILED_IN = re.compile(
+    r"\(\s*(?:failed|missed)\b[^()\d]*(\d{1,9})[^()]*\)\s*\.?\s*$", re.IGNORECASE
+)
+#: What a judge saw, which may follow a requirement after a colon.
+_DETAIL = re.compile(
+    r"(?:(?<=[\"”'`/])|(?<=\blong)|(?<=\bit)|(?<=\bcalled)): "
+    r"(?:its?|no|nothing|none|tools called|the (?:answer|judge))\b.*$"
+)
 _PASSED = re.compile(r"\b(?:passed|satisfied|held)\b|✓|✔", re.IGNORECASE)
 _QUOTE = r"[\"“'`](?P<arg>.+)[\"”'`]"
 _PHRASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -23,8 +36,8 @@ _PHRASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("tool", rf"\btool\s*{_QUOTE}\s*(?:is|was|must be)\s*called"),
         ("exact", rf"\bequals? the expected answer\s*{_QUOTE}"),
         ("exact", r"\bequals? (?:one of )?the expected answers?\b(?P<arg>)"),
-        ("max_chars", r"\bat most (?P<arg>\d[\d,]*) characters\b"),
-        ("min_chars", r"\bat least (?P<arg>\d[\d,]*) characters\b"),
+        ("max_chars", r"\bat most (?P<arg>\d[\d,]{0,14}) characters\b"),
+        ("min_chars", r"\bat least (?P<arg>\d[\d,]{0,14}) characters\b"),
         ("no_refusal", r"\binstead of refusing\b(?P<arg>)"),
         ("not_contains", rf"\b(?:does not|must not|doesn't|not) contain\w*\s*{_QUOTE}"),
         ("contains", rf"\bcontains?\s*(?:the (?:exact )?text\s*)?{_QUOTE}"),
@@ -62,12 +75,30 @@ class Criterion:
     def _tools(self) -> tuple[str, ...]:
         return (self.arg,) if self.kind == "tool" else ()
 
+    @property
+    def reminder(self) -> str:
+        """A short note for one who knows the rule and did not follow it."""
+        rule = self.wordings[0].removeprefix("- ")
+        return f"Remember: {rule[:1].lower()}{rule[1:]}"
+
     def is_stated_in(self, text: str) -> bool:
         return set(self.rules) <= set(extract(text, self._tools))
 
-    def is_contradicted_by(self, line: str) -> bool:
-        """Whether a line of the skill asks for the opposite."""
-        return any(self._opposes(rule) for rule in extract(line, self._tools))
+    def is_recalled_in(self, text: str) -> bool:
+        """Whether a text reminds of the rule."""
+        return set(self.rules) <= reminders(text, self._tools)
+
+    def is_contradicted_by(self, text: str) -> bool:
+        """Whether a text asks for the opposite."""
+        return any(self._opposes(rule) for rule in extract(text, self._tools))
+
+    def contradiction_in(self, text: str) -> str | None:
+        """Give the line that asks for the opposite, if the text has exactly one like it."""
+        if not self.is_contradicted_by(text):
+            return None
+        opposing = (line for line in text.splitlines() if self.is_contradicted_by(line))
+        lines = islice(opposing, _MOST_CONTRADICTIONS)
+        return next((line for line in lines if text.count(line) == 1), None)
 
     def _opposes(self, rule: Rule) -> bool:
         if isinstance(rule, Forbidden):
@@ -84,31 +115,42 @@ class Criterion:
 
 
 def read_criteria(lines: Sequence[str]) -> dict[Criterion, int]:
-    """Read failed criteria from lines of text, with how often each failed, most often first."""
+    """Read failed criteria from lines of text, with how often each failed, most often first.
+
+    Nobody thinks of more than the first few hundred.
+    """
     counts: dict[Criterion, int] = {}
     for line in lines:
         for criterion, count in _criteria_in(line):
             counts[criterion] = counts.get(criterion, 0) + count
-    return dict(sorted(counts.items(), key=lambda entry: -entry[1]))
+    return dict(sorted(counts.items(), key=lambda entry: -entry[1])[:_MOST_CRITERIA])
 
 
 def _criteria_in(line: str) -> list[tuple[Criterion, int]]:
-    failed = _FAILED_IN.search(line)
-    stated = line[: failed.start()] if failed else line
-    count = int(failed.group(1)) if failed else 1
-    if count == 0 or (failed is None and _PASSED.search(line)):
+    if len(line) > _LONGEST_LINE:
         return []
+    failed = _FAILED_IN.search(line)
+    stated = line[: failed.start()].rstrip() if failed else _DETAIL.sub("", line, count=1)
+    count = int(failed.group(1)) if failed else 1
+    if count == 0 or (failed is None and _PASSED.search(stated)):
+        return []
+    found = []
     for kind, expression in _PHRASES:
         match = expression.search(stated)
         if match:
-            return [(_criterion(kind, match.group("arg")), count)]
-    return [
-        (_criterion(_KIND_OF_OPERATION.get(m.group("op"), m.group("op")), m.group("arg")), count)
-        for m in _OPERATION.finditer(stated)
-    ]
+            found = [_criterion(kind, match.group("arg"))]
+            break
+    else:
+        for match in _OPERATION.finditer(stated):
+            operation = match.group("op")
+            kind = _KIND_OF_OPERATION.get(operation, operation)
+            found.append(_criterion(kind, match.group("arg")))
+    return [(criterion, count) for criterion in found if criterion is not None]
 
 
-def _criterion(kind: str, arg: str) -> Criterion:
+def _criterion(kind: str, arg: str) -> Criterion | None:
+    """Make a criterion of what was read; None if it sets a limit that is no number."""
     if kind in ("max_chars", "min_chars"):
-        return Criterion(kind, arg.replace(",", "").strip())
+        number = arg.replace(",", "").strip()
+        return Criterion(kind, number) if number.isdecimal() and len(number) < 16 else None
     return Criterion(kind, "" if kind in ("exact", "no_refusal") else arg)

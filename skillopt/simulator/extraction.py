@@ -28,6 +28,8 @@ from skillopt.simulator.rules import (
 )
 from skillopt.simulator.wording import Group, Stance, canonical, groups, is_banned
 
+_LONG_TEXT = 50_000
+_LONGEST_SENTENCE = 4_000
 _ABOUT = re.compile(
     r"\b(?:about|on|regarding|concerning|from|for|by|than|into|to|e\.g\.,?|i\.e\.,?|such as|"
     r"for example,?|for instance,?|like|this(?: \w+)?)\s*:?\s*$"
@@ -75,14 +77,40 @@ _TOOL_VERB = re.compile(
 )
 
 
-@lru_cache(maxsize=4096)
 def extract(text: str, tools: tuple[str, ...] = ()) -> tuple[Rule, ...]:
     """Give the rules a text states, in its order, each once; `tools` are the tools on offer."""
+    return _read(text, tools)[0]
+
+
+def reminders(text: str, tools: tuple[str, ...] = ()) -> frozenset[Rule]:
+    """Give the rules that a text calls back to mind, in sentences with "Remember:"."""
+    return _read(text, tools)[1]
+
+
+def _read(text: str, tools: tuple[str, ...]) -> tuple[tuple[Rule, ...], frozenset[Rule]]:
+    named = tuple(tool for tool in tools if tool in text)
+    return _read_long(text, named) if len(text) > _LONG_TEXT else _read_short(text, named)
+
+
+def _rules_in(text: str, tools: tuple[str, ...]) -> tuple[tuple[Rule, ...], frozenset[Rule]]:
     found: dict[Rule, None] = {}
-    for sentence in sentences(text):
-        for rule in _rules_of(sentence, tools):
-            found.setdefault(rule)
-    return tuple(found)
+    recalled: set[Rule] = set()
+    for sentence in _readable(text):
+        rules = list(_rules_of(sentence, tools))
+        found.update(dict.fromkeys(rules))
+        if "remember:" in sentence.masked:
+            recalled.update(rules)
+    return tuple(found), frozenset(recalled)
+
+
+#: The same documents are read again and again; few of them are long.
+_read_short = lru_cache(maxsize=4096)(_rules_in)
+_read_long = lru_cache(maxsize=8)(_rules_in)
+
+
+def _readable(text: str) -> Iterator[Sentence]:
+    """Give the sentences of a text; one without end is not read as a rule."""
+    return (found for found in sentences(text) if len(found.masked) <= _LONGEST_SENTENCE)
 
 
 def _rules_of(sentence: Sentence, tools: tuple[str, ...]) -> Iterator[Rule]:

@@ -1,47 +1,29 @@
-"""The other JSON forms that an optimizer or a judge may be asked for."""
+"""The other JSON forms that an optimizer or a judge may be asked for, and how replies go wrong."""
 
 from __future__ import annotations
 
 import json
 import random
+import re
 from typing import Any
 
-from skillopt.simulator.analyst import read_prompt
+from skillopt.simulator import merging
 from skillopt.simulator.prompt_sections import edits_wanted, section
 from skillopt.simulator.prose import sentences
 
 _USUAL_LEARNING_RATE = 4
-
-
-def slow_update(user_text: str) -> dict[str, Any]:
-    return {
-        "reasoning": "what failed across the epoch, as lasting guidance",
-        "slow_update_content": _rules_learnt(user_text) or "- Keep to the rules above.",
-    }
-
-
-def meta_skill(user_text: str) -> dict[str, Any]:
-    return {
-        "reasoning": "what helped when the document was edited",
-        "meta_skill_content": "- Take over literal texts from the failing criteria unchanged.",
-    }
-
-
-def rewrite(user_text: str) -> dict[str, Any]:
-    """Rewrite the skill: as it is, with a rule for each failing criterion at its end."""
-    skill = read_prompt(user_text).skill.rstrip()
-    learnt = _rules_learnt(user_text)
-    return {
-        "reasoning": "the document with the rules it lacked",
-        "change_summary": learnt.splitlines(),
-        "new_skill": f"{skill}\n\n{learnt}\n" if learnt else f"{skill}\n",
-    }
+_HARD = re.compile(r"\bhard\b\W{0,5}([01](?:\.\d{1,9})?)", re.IGNORECASE)
 
 
 def learning_rate(user_text: str) -> dict[str, Any]:
+    usual = edits_wanted(user_text, _USUAL_LEARNING_RATE)
+    hard = _HARD.search(section(user_text, "batch") or "")
+    share = float(hard.group(1)) if hard else None
     return {
-        "learning_rate": edits_wanted(user_text, _USUAL_LEARNING_RATE),
-        "reasoning": "as many edits as are allowed",
+        "learning_rate": merging.learning_rate(
+            user_text, share, _USUAL_LEARNING_RATE if usual is None else usual
+        ),
+        "reasoning": "the more goes wrong, the more is changed at once",
         "confidence": 0.5,
         "risk_notes": [],
     }
@@ -70,12 +52,3 @@ def malformed(form: dict[str, Any], rng: random.Random) -> str:
         return text[: max(1, len(text) * 2 // 3)]
     return json.dumps({key: 7 if isinstance(value, dict | list) else [value]
                        for key, value in form.items()})  # fmt: skip
-
-
-def _rules_learnt(user_text: str) -> str:
-    prompt = read_prompt(user_text)
-    return "\n".join(
-        criterion.wordings[0]
-        for criterion in prompt.criteria
-        if not criterion.is_stated_in(prompt.skill)
-    )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from skillopt.simulator.rules import AtLeast, AtMost, ListOf, Rule, Unit
 from skillopt.simulator.wording import is_banned
 
-_NUMBER = r"(?P<number>\d[\d,]*)"
+_NUMBER = r"(?P<number>(?<!\d)\d[\d,]{0,14})"
 _UNIT = r"(?P<unit>characters?|chars?|words?|sentences?|lines?)"
 _PART = re.compile(
     r"\b(?:each|every|per|any|an?|the) (?:bullet|item|line|paragraph|section|sentence|heading|"
@@ -27,7 +27,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str, int], ...] = (
 )  # fmt: skip
 
 _COUNT_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_COUNT = rf"(?P<count>\d+|{'|'.join(_COUNT_WORDS)})"
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_COUNT_WORDS)})"
 _LIST_WITH_COUNT = re.compile(
     rf"\b{_COUNT}\s+(?:\w+\s+)?(?:bullets?|bullet points?|list items|numbered (?:points|items))\b|"
     rf"\blist (?:of|with)\s+(?:exactly |at least |at most )?{_COUNT.replace('count', 'count2')}\b"

@@ -1,70 +1,141 @@
-"""The optimizer as merger and ranker of edits that its prompt lists."""
+"""The optimizer as merger and ranker of the changes that its prompt lists."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from skillopt.simulator.prompt_sections import edits_wanted, json_arrays, section
+from skillopt.simulator.document_lines import add_lines
+from skillopt.simulator.prompt_sections import edits_wanted, json_objects, section
+from skillopt.simulator.proposals import form_in
+from skillopt.simulator.shown import read_prompt
+
+Row = dict[str, Any]
 
 
-def merge(user_text: str) -> dict[str, Any]:
-    """Make edits that say the same one edit, and add up what supports them."""
-    merged: dict[tuple[str, str, str], dict[str, Any]] = {}
-    proposed = _edits(section(user_text, "proposed edits", "edits", "patches") or user_text)
-    for edit in proposed:
-        same = (_text(edit, "op"), _plain(_text(edit, "target")), _plain(_text(edit, "content")))
-        source = "success" if edit.get("source_type") == "success" else "failure"
-        known = merged.get(same)
-        if known is None:
-            merged[same] = {
-                "op": _text(edit, "op"),
-                "target": _text(edit, "target"),
-                "content": _text(edit, "content"),
-                "support_count": _support(edit),
-                "source_type": source,
-            }
-        else:
-            known["support_count"] += _support(edit)
-            if source == "failure":
-                known["source_type"] = source
-    return {
-        "reasoning": f"{len(proposed)} edits say {len(merged)} different things",
-        "edits": list(merged.values()),
-    }
+def merge(user_text: str, asked: Collection[str]) -> dict[str, Any]:
+    """Merge what is proposed, in the form that is asked for."""
+    key, _ = form_in(asked)
+    if key == "skill_candidates":
+        return _merge_documents(user_text)
+    if key == "revise_suggestions":
+        rows = _listed(user_text, "proposed suggestions", "suggestions", telling="instruction")
+        return _merged(key, rows, _suggestion, ("type", "instruction"))
+    rows = _listed(user_text, "proposed edits", "edits", "patches", telling="content")
+    return _merged(key, rows, _edit, ("op", "target", "content", "document"))
 
 
 def rank(user_text: str) -> dict[str, Any]:
-    """Choose the edits with the most support, the earlier one first where they are equal."""
-    edits = _edits(section(user_text, "edits", "proposed edits") or user_text)
-    chosen = edits_wanted(user_text, len(edits))
-    numbered = [(_index(edit, position), edit) for position, edit in enumerate(edits)]
+    """Choose the changes with the most support, the earlier one first where they are equal."""
+    titles = ("edits", "suggestions", "proposed edits")
+    rows = _listed(user_text, *titles, telling="content") or _listed(
+        user_text, *titles, telling="instruction"
+    )
+    numbered = [(_index(row, position), row) for position, row in enumerate(rows)]
     numbered.sort(key=lambda pair: -_support(pair[1]))
     return {
-        "reasoning": "the edits that most attempts support",
-        "selected_indices": [index for index, _ in numbered[:chosen]],
+        "reasoning": "the changes that most attempts support",
+        "selected_indices": [index for index, _ in numbered[: edits_wanted(user_text, len(rows))]],
     }
 
 
-def _edits(text: str) -> list[dict[str, Any]]:
-    """Give every edit listed in a text, in its order."""
-    return [
-        edit for array in json_arrays(text) for edit in array if "op" in edit or "content" in edit
-    ]
+def learning_rate(user_text: str, hard: float | None, usual: int) -> int:
+    """Say how many of the listed changes to apply: all, or the better half if most goes well.
+
+    `usual` is for a prompt that lists none.
+    """
+    titles = ("merged edits", "merged suggestions", "merged rewrites")
+    said = next((text for title in titles if (text := section(user_text, title))), None)
+    if said is None:
+        return usual
+    rows = json_objects(said)
+    return len(rows) if hard is None or hard < 0.5 else -(-len(rows) // 2)
 
 
-def _text(edit: dict[str, Any], name: str) -> str:
-    value = edit.get(name)
+def _listed(user_text: str, *titles: str, telling: str) -> list[Row]:
+    """Give every row that a prompt lists, in its order."""
+    text = section(user_text, *titles) or user_text
+    return [row for row in json_objects(text) if telling in row or "op" in row]
+
+
+def _merged(
+    key: str, rows: Sequence[Row], shape: Callable[[Row], Row], distinct_by: Sequence[str]
+) -> dict[str, Any]:
+    """Make rows that say the same one row, and add up what supports them."""
+    merged: dict[tuple[str, ...], Row] = {}
+    for row in rows:
+        shaped = shape(row)
+        same = tuple(_plain(_text(shaped, name)) for name in distinct_by)
+        source = "success" if row.get("source_type") == "success" else "failure"
+        known = merged.get(same)
+        if known is None:
+            merged[same] = {**shaped, "support_count": _support(row), "source_type": source}
+        else:
+            known["support_count"] += _support(row)
+            if source == "failure":
+                known["source_type"] = source
+    return {
+        "reasoning": f"{len(rows)} proposals say {len(merged)} different things",
+        key: list(merged.values()),
+    }
+
+
+def _edit(row: Row) -> Row:
+    shaped = {name: _text(row, name) for name in ("op", "target", "content")}
+    if _text(row, "document"):
+        shaped["document"] = _text(row, "document")
+    return shaped
+
+
+def _suggestion(row: Row) -> Row:
+    names = ("type", "title", "motivation", "instruction", "priority_hint")
+    return {name: _text(row, name) for name in names}
+
+
+def _merge_documents(user_text: str) -> dict[str, Any]:
+    """Make one document of several: what one of them added is in it, what one dropped is not."""
+    text = section(user_text, "proposed rewrites", "rewrites") or user_text
+    rows = [row for row in json_objects(text) if _text(row, "new_skill").strip()]
+    if not rows:
+        return {"reasoning": "no document was proposed", "skill_candidates": []}
+    proposed = [_text(row, "new_skill") for row in rows]
+    before = set(read_prompt(user_text).text.splitlines())
+    kept_by = Counter(line for text in proposed for line in set(text.splitlines()))
+    dropped = {line for line in before if line.strip() and kept_by[line] < len(proposed)}
+    kept = [line for line in proposed[0].splitlines() if line not in dropped]
+    known = {_plain(line) for line in (*before, *kept)}
+    added: dict[str, str] = {}
+    for line in (line for text in proposed[1:] for line in text.splitlines()):
+        if _plain(line) not in known:
+            added.setdefault(_plain(line), line)
+    summaries = [line for row in rows for line in row.get("change_summary") or ()]
+    candidate = {
+        "title": "one document of all that were proposed",
+        "change_summary": list(dict.fromkeys(line for line in summaries if isinstance(line, str))),
+        "new_skill": add_lines("\n".join(kept), list(added.values())),
+        "support_count": sum(map(_support, rows)),
+        "source_type": _text(rows[0], "source_type") or "failure",
+    }
+    return {
+        "reasoning": f"{len(rows)} documents are one, with {len(added)} lines of the others",
+        "skill_candidates": [candidate],
+    }
+
+
+def _text(row: Row, name: str) -> str:
+    value = row.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _index(edit: dict[str, Any], position: int) -> int:
-    index = edit.get("index")
+def _index(row: Row, position: int) -> int:
+    index = row.get("index")
     return index if isinstance(index, int) else position
 
 
-def _support(edit: dict[str, Any]) -> int:
-    """Read how many attempts support an edit, given as a number or as the list of them."""
-    support = edit.get("support", edit.get("support_count"))
+def _support(row: Row) -> int:
+    """Read how many attempts support a change, given as a number or as the list of them."""
+    support = row.get("support", row.get("support_count"))
     if isinstance(support, list):
         return len(support)
     return support if isinstance(support, int) else 1

@@ -14,7 +14,7 @@ from skillopt.domain.fingerprint import digest, short
 from skillopt.errors import ConfigError
 
 #: Raised when the same request would be answered with other words than before.
-BEHAVIOUR_VERSION = 1
+BEHAVIOUR_VERSION = 2
 
 Rate = Annotated[float, Field(ge=0, le=1)]
 OutageKind = Literal["500", "refuse", "stall"]
@@ -32,8 +32,9 @@ class SimulatorOptions(_Options):
 
     seed: int = Field(0, description="seed of everything that is drawn")
     competence: Rate = Field(1.0, description="share of tasks whose every rule the target obeys")
-    vague_rate: Rate = Field(0.0, description="share of the analyst's edits that say nothing")
-    harmful_rate: Rate = Field(0.0, description="share of the analyst's edits that do harm")
+    sample_noise: Rate = Field(0.0, description="share of attempts that miss a rule by chance")
+    vague_rate: Rate = Field(0.0, description="share of the optimizer's rules that say nothing")
+    harmful_rate: Rate = Field(0.0, description="share of the optimizer's rules that do harm")
     malformed_rate: Rate = Field(0.0, description="share of optimizer replies of a wrong form")
     garbage_rate: Rate = Field(0.0, description="share of replies that are noise")
     truncated_rate: Rate = Field(0.0, description="share of replies cut off in the middle")
@@ -85,6 +86,7 @@ class SimulatorOptions(_Options):
             for name in (
                 "seed",
                 "competence",
+                "sample_noise",
                 "vague_rate",
                 "harmful_rate",
                 "malformed_rate",

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _FIRST_MARK = 0xE000
+_LAST_MARK = 0xF8FF
 #: Any character that stands for a quotation.
 MARK = "[\ue000-\uf8ff]"
+_REPLACEMENT = "\ufffd"
 
 _FRONT_MATTER = re.compile(r"^---[ \t]*\n(?=[\w-]+:)(?:.*\n)*?---[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
@@ -84,7 +86,7 @@ def _paragraphs(markdown: str) -> Iterator[_Paragraph]:
     """Join wrapped lines; a heading counts as an empty paragraph, which ends a list's lead."""
     held: list[str] = []
     held_is_item = False
-    for line in _outside_fences(markdown):
+    for line in outside_fences(markdown):
         item = _ITEM.match(line)
         heading = _HEADING.match(line)
         if held and (item or heading or not line.strip()):
@@ -99,7 +101,7 @@ def _paragraphs(markdown: str) -> Iterator[_Paragraph]:
         yield _Paragraph(" ".join(held), held_is_item)
 
 
-def _outside_fences(markdown: str) -> Iterator[str]:
+def outside_fences(markdown: str) -> Iterator[str]:
     """Give the lines that are not in a fenced block; a block reads as a blank line."""
     fence = ""
     for line in markdown.splitlines():
@@ -115,11 +117,15 @@ def _outside_fences(markdown: str) -> Iterator[str]:
 
 
 def _split(text: str) -> Iterator[Sentence]:
-    quotations: list[Quotation] = []
+    """Split a paragraph; quotations for which there is no mark left stay words like others."""
+    found: list[Quotation] = []
+    text = re.sub(MARK, _REPLACEMENT, text)
 
     def mark(quoted: str, *, is_pattern: bool = False) -> str:
-        quotations.append(Quotation(quoted, is_pattern))
-        return chr(_FIRST_MARK + len(quotations) - 1)
+        if _FIRST_MARK + len(found) > _LAST_MARK:
+            return quoted
+        found.append(Quotation(quoted, is_pattern))
+        return chr(_FIRST_MARK + len(found) - 1)
 
     masked = _SLASHED.sub(lambda m: m.group(1) + mark(m.group(2), is_pattern=True), text)
     masked = _QUOTED.sub(lambda m: mark(_inner(next(g for g in m.groups() if g))), masked)
@@ -128,10 +134,11 @@ def _split(text: str) -> Iterator[Sentence]:
     masked = _BARE_LABEL.sub(lambda m: mark(m.group(1)), masked)
     masked = _NAMED.sub(lambda m: m.group(1) + mark(m.group(2)), masked)
     masked = _TITLE_BEFORE_SECTION.sub(lambda m: m.group(1) + mark(m.group(2)), masked)
+    quotations = tuple(found)
     for part in _SENTENCE_END.split(masked):
         if part.strip():
             raw = re.sub(MARK, lambda m: quotations[ord(m.group()) - _FIRST_MARK].text, part)
-            yield Sentence(raw, part.lower(), tuple(quotations))
+            yield Sentence(raw, part.lower(), quotations)
 
 
 def _inner(quoted: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
@@ -59,6 +59,28 @@ def forget_one(rules: Sequence[Rule], task: str, *, seed: int, competence: float
         return list(rules)
     forgotten = min(rules, key=lambda rule: stream(seed, "forgotten", task, repr(rule)).random())
     return [rule for rule in rules if rule != forgotten]
+
+
+def miss_one(
+    rules: Sequence[Rule],
+    recalled: Collection[Rule],
+    task: str,
+    sample: int,
+    *,
+    seed: int,
+    noise: float,
+) -> list[Rule]:
+    """Leave one rule out by chance, anew for each sample of a task.
+
+    A rule that the prompt calls to mind (`recalled`) is never the one.
+    """
+    at_risk = [rule for rule in rules if rule not in recalled]
+    if not at_risk or stream(seed, "sample noise", task, sample).random() >= noise:
+        return list(rules)
+    missed = min(
+        at_risk, key=lambda rule: stream(seed, "missed", task, sample, repr(rule)).random()
+    )
+    return [rule for rule in rules if rule != missed]
 
 
 def next_tool(rules: Sequence[Rule], called: Sequence[str]) -> str | None:

@@ -4,7 +4,7 @@ import pytest
 from config_workspace import record
 
 from skillopt.config.difference import describe_changes
-from skillopt.config.load import load_eval_plan
+from skillopt.config.load import load_aa_plan, load_eval_plan
 from skillopt.errors import ConfigError
 
 
@@ -23,14 +23,11 @@ def test_a_plan_holds_everything_resolved(workspace):
     assert loaded.backends["sim"].revision == "published-1"
     assert plan.backends["target"].fingerprint == loaded.backends["sim"].fingerprint
     assert loaded.skill_path == workspace.folder / "SKILL.md"
-    assert loaded.origins["model.target"].endswith("spec.yaml:3")
 
 
-def test_origins_name_set_options_and_labels_are_kept(workspace):
+def test_labels_are_kept(workspace):
     workspace.spec("labels: {team: sums}\n")
-    loaded = workspace.load(overrides=["train.seed=3"])
-    assert loaded.origins["train.seed"] == "--set"
-    assert loaded.labels == {"team": "sums"}
+    assert workspace.load().labels == {"team": "sums"}
 
 
 def test_only_backends_in_use_are_given(workspace):
@@ -140,6 +137,10 @@ def test_budget_name_and_labels_do_not_change_the_identity(workspace, overrides)
     [
         (["train.batch_size=4"], ["train.batch_size: 8 -> 4"]),
         (["stop.patience=3"], ["stop.patience: not set -> 3"]),
+        (["optimizer.use_meta_skill=false"], ["optimizer.use_meta_skill: true -> false"]),
+        (["evaluation.significance=0.4"], ["evaluation.significance: not set -> 0.4"]),
+        (["evaluation.no_regression=[all]"], ["evaluation.no_regression: () -> ('all',)"]),
+        (["evolve=memory"], ["evolve: 'skill' -> 'memory'", "memory is new"]),
         (["evaluation.eval_test=false"], ["evaluation.eval_test: true -> false"]),
         (["preferences=short"], ["preferences: '' -> 'short'"]),
         (["cache=off"], ["cache: 'on' -> 'off'"]),
@@ -243,14 +244,83 @@ def test_an_eval_plan_holds_only_what_a_measurement_depends_on(workspace):
     assert loaded.skill_path == other
 
 
-def test_an_eval_does_not_depend_on_training_settings(workspace):
-    before = load_eval(workspace)
-    assert load_eval(workspace, overrides=["train.batch_size=2"]).plan.identity == (
-        before.plan.identity
+@pytest.mark.parametrize(
+    "override",
+    [
+        "train.batch_size=2", "gradient.copy_guard=block", "optimizer.use_slow_update=false",
+        "stop.patience=3", "preferences=short", "evaluation.gate_metric=soft",
+        "evaluation.gate_mixed_weight=0.1", "evaluation.use_gate=false",
+        "evaluation.significance=0.05", "evaluation.no_regression=[all]",
+        "evaluation.early_decision=false", "evaluation.eval_test=false",
+        "evaluation.val_limit=1", "evaluation.test_limit=50",
+    ],
+)  # fmt: skip
+def test_an_eval_does_not_depend_on_how_a_document_is_trained(workspace, override):
+    before = load_eval(workspace, split="test").plan.identity
+    assert load_eval(workspace, split="test", overrides=[override]).plan.identity == before
+
+
+@pytest.mark.parametrize(
+    "override", ["evaluation.samples=2", "evaluation.min_coverage=0.5", "evaluation.test_limit=1"]
+)
+def test_an_eval_depends_on_how_often_and_on_what_it_measures(workspace, override):
+    before = load_eval(workspace, split="test").plan.identity
+    assert load_eval(workspace, split="test", overrides=[override]).plan.identity != before
+
+
+def test_an_eval_measures_with_the_memory_and_may_be_given_another(workspace):
+    workspace.write("M.md", "# Remember\n")
+    other = workspace.write("other.md", "# Other\n")
+    workspace.spec("memory: M.md\n")
+    assert load_eval(workspace).plan.memory == "# Remember\n"
+    assert load_eval(workspace, memory_path=other).plan.memory == "# Other\n"
+
+
+def test_an_eval_does_not_judge_the_tasks_of_a_training(workspace):
+    workspace.write_records(
+        "tasks.jsonl", [record(n, judge={"kind": "exact", "answer": "B"}) for n in range(40)]
     )
-    assert load_eval(workspace, overrides=["evaluation.samples=2"]).plan.identity != (
-        before.plan.identity
-    )
+    assert load_eval(workspace).lint == []
+    assert load_eval(workspace).warnings == []
+
+
+# --- A/A
+
+
+def load_aa(workspace, **options):
+    given = {"environ": {}, "publish_revision": lambda backend: "published-1"} | options
+    return load_aa_plan(workspace.folder / "spec.yaml", **given)
+
+
+def test_an_aa_plan_measures_val_several_times_as_the_gate_would(workspace):
+    workspace.spec("evaluation: {gate_metric: mixed, gate_mixed_weight: 0.3, val_limit: 2}\n")
+    loaded = load_aa(workspace, arms=4)
+    plan = loaded.plan
+    assert (plan.mode, plan.arms, plan.eval_split) == ("aa", 4, None)
+    assert plan.name.endswith("-aa")
+    assert plan.splits.val == workspace.load().plan.splits.val
+    assert plan.splits.train == plan.splits.test == ()
+    assert plan.settings.evaluation.gate_mixed_weight == 0.3
+    assert set(plan.backends) == {"target"}
+    assert plan.templates.keys() == {"attempt"}
+
+
+def test_the_number_of_arms_and_the_document_make_another_aa_run(workspace):
+    other = workspace.write("other.md", "# Other\n")
+    plans = [
+        load_aa(workspace).plan,
+        load_aa(workspace, arms=3).plan,
+        load_aa(workspace, skill_path=other).plan,
+    ]
+    assert len({plan.identity for plan in plans}) == 3
+    assert describe_changes(plans[0], plans[1]) == ["arms: 2 -> 3"]
+    assert load_aa(workspace, overrides=["train.batch_size=2"]).plan.identity == plans[0].identity
+
+
+@pytest.mark.parametrize("arms", [1, 0, 101])
+def test_an_aa_run_needs_two_arms(workspace, arms):
+    with pytest.raises(ConfigError, match=f"--arms: {arms} does not fit; give 2 to 100"):
+        load_aa(workspace, arms=arms)
 
 
 def test_an_eval_needs_only_its_own_split(workspace):

@@ -90,10 +90,21 @@ def test_a_wrong_value_names_place_key_value_and_fix(workspace, faults, more, me
         ),
         (
             "evaluation: {sel_env_num: 3}",
-            "sel_env_num is a key of another tool; use all of val, or",
+            "sel_env_num is a key of another tool; write evaluation.val_limit",
         ),
+        (
+            "evaluation: {test_env_num: 3}",
+            "test_env_num is a key of another tool; write evaluation.test_limit",
+        ),
+        ("evaluation: {use_semantic_density: true}", "use_semantic_density is a key of another to"),
+        ("evaluation: {leading_words: [a]}", "leading_words is a key of another tool; remove it;"),
+        ("optimizer: {meta_learning_rate: 1}", "meta_learning_rate is a key of another tool; rem"),
+        ("optimizer: {slow_update: true}", "slow_update is a key of another tool; write optimi"),
+        ("gradient: {analyst_workers: 3}", "analyst_workers is a key of another tool; use the op"),
+        ("train: {steps_per_epoch: 3}", "steps_per_epoch is a key of another tool; remove it"),
+        ("split: {split_mode: ratio}", "split_mode is a key of another tool; remove it; the la"),
+        ("env: {exec_timeout: 5}", "env.exec_timeout is not a known key; write timeout_s into"),
         ("out_root: runs", "out_root is a key of another tool; use the option --store DIR"),
-        ("evaluation: {use_gate: true}", "use_gate is a key of another tool; remove it; every"),
         (
             "split: {valid_seen: 3}",
             "split.valid_seen is a key of another tool; the split is called",
@@ -111,51 +122,124 @@ def test_spellings_of_other_tools_and_later_features_name_ours(workspace, faults
 
 
 @pytest.mark.parametrize(
+    ("key", "value", "fix"),
+    [
+        ("lr_scheduler", "autonomous", "write optimizer.lr_control_mode: autonomous"),
+        ("lr_control_mode", "manual", "write fixed"),
+        ("lr_control_mode", "scheduled", "write fixed"),
+        ("lr_control_mode", "auto", "write autonomous"),
+        ("lr_control_mode", "off", "write none"),
+        ("skill_update_mode", "edits", "write patch"),
+        ("skill_update_mode", "rewrite", "write rewrite_from_suggestions"),
+        ("skill_update_mode", "full_rewrite", "write full_rewrite_minibatch"),
+    ],
+)
+def test_words_of_other_tools_name_ours(workspace, faults, key, value, fix):
+    workspace.spec(f"optimizer:\n  {key}: {value}\n")
+    assert faults() == [f"spec.yaml:5: optimizer.{key}: {value!r} is a word of another tool; {fix}"]
+
+
+@pytest.mark.parametrize(
     ("more", "message"),
     [
+        ("num_epochs: 3", "spec.yaml:4: num_epochs is not a known key; write train.num_epochs"),
         (
-            "evaluation: {significance: 0.05}",
-            "spec.yaml:4: evaluation.significance: not part of this version; remove it",
+            "train: {learning_rate: 3}",
+            "spec.yaml:4: train.learning_rate is not a known key; write optimizer.learning_rate",
         ),
         (
-            "optimizer: {skill_update_mode: full_rewrite_minibatch}",
-            "optimizer.skill_update_mode: 'full_rewrite_minibatch' is not part of this version; "
-            "the supported value is 'patch'",
-        ),
-        (
-            "optimizer: {lr_control_mode: autonomous}",
-            "optimizer.lr_control_mode: 'autonomous' is not part of this version; "
-            "the supported value is 'fixed'",
-        ),
-        (
-            "optimizer: {use_slow_update: maybe}",
-            "spec.yaml:4: optimizer.use_slow_update: 'maybe' is not true or false",
+            "gradient: {samples: 3}",
+            "gradient.samples is not a known key; write train.samples or evaluation.samples",
         ),
     ],
 )
-def test_mechanisms_of_later_versions_are_refused_where_they_would_change_the_run(
-    workspace, faults, more, message
-):
+def test_a_key_in_the_wrong_section_names_its_section(workspace, faults, more, message):
     workspace.spec(more + "\n")
     assert message in "\n".join(faults())
 
 
-@pytest.mark.parametrize("key", ["use_slow_update", "use_meta_skill", "use_skill_aware_reflection"])
-def test_a_mechanism_that_is_missing_is_announced_and_never_silent(workspace, key):
-    workspace.spec(f"optimizer: {{{key}: true}}\n")
-    assert workspace.load().warnings == [
-        f"optimizer.{key}: not part of this version; the run goes on without it"
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            "evaluation: {significance: 5}",
+            "spec.yaml:4: evaluation.significance: 5 is too large; give a number above 0 and "
+            "below 1",
+        ),
+        (
+            "evaluation: {no_regression: all}",
+            "spec.yaml:4: evaluation.no_regression: 'all' is not a list; write a list of val "
+            "tasks, like [t-1, 'tag:safety'], or [all]",
+        ),
+        (
+            "evaluation: {no_regression: [3]}",
+            "spec.yaml:4: evaluation.no_regression[0]: 3 is not a text; write it in quotes",
+        ),
+        ("evaluation: {val_limit: 0}", "spec.yaml:4: evaluation.val_limit: 0 is too small; give"),
+        ("evolve: all", "spec.yaml:4: evolve: 'all' is not one of skill, memory, both; give one"),
+        ("memory: ''", "spec.yaml:4: memory: '' is empty; name the memory document, e.g."),
+        ("prompts: 3", "spec.yaml:4: prompts: 3 is not a text; name a folder with templates"),
+        (
+            "gradient: {copy_guard: on}",
+            "spec.yaml:4: gradient.copy_guard: 'on' is not one of off, flag, block; give one",
+        ),
+        (
+            "optimizer: {longitudinal_pair_policy: change}",
+            "longitudinal_pair_policy: 'change' is not one of mixed, changed, unchanged; did you "
+            "mean 'changed'?",
+        ),
+        (
+            "optimizer: {use_slow_update: maybe}",
+            "spec.yaml:4: optimizer.use_slow_update: 'maybe' is not true or false; write true",
+        ),
+    ],
+)
+def test_a_wrong_value_of_the_loop_is_explained(workspace, faults, more, message):
+    workspace.spec(more + "\n")
+    assert message in "\n".join(faults())
+
+
+@pytest.mark.parametrize("mode", ["rewrite_from_suggestions", "full_rewrite_minibatch"])
+def test_a_rewrite_cannot_evolve_both_documents(workspace, faults, mode):
+    workspace.spec(f"evolve: both\noptimizer: {{skill_update_mode: {mode}}}\n")
+    assert faults() == [
+        f"spec.yaml:5: optimizer.skill_update_mode: {mode!r} writes one document, but evolve is "
+        "'both' (spec.yaml:4); write skill_update_mode: patch, or evolve: skill or memory"
     ]
-    workspace.spec(f"optimizer: {{{key}: false}}\n")
-    assert workspace.load().warnings == []
+    workspace.spec(f"evolve: memory\noptimizer: {{skill_update_mode: {mode}}}\n")
+    assert workspace.load().plan.settings.optimizer.skill_update_mode == mode
 
 
-def test_tuning_of_missing_mechanisms_and_null_significance_are_silent(workspace):
+def test_every_setting_of_the_loop_reaches_the_plan(workspace):
     workspace.spec(
-        "optimizer: {slow_update_samples: 20, longitudinal_pair_policy: mixed}\n"
-        "evaluation: {significance: null}\n"
+        "evolve: both\n"
+        "gradient: {contrastive: false, trajectory_tokens: 99, history_tokens: 98, "
+        "copy_guard: block}\n"
+        "optimizer: {use_slow_update: false, use_meta_skill: false, "
+        "use_skill_aware_reflection: true, slow_update_samples: 3, lr_control_mode: none, "
+        "slow_update_gate_with_selection: false, longitudinal_pair_policy: changed, "
+        "skill_aware_appendix_source: failure_only, skill_aware_consolidate_threshold: 7}\n"
+        "evaluation: {use_gate: false, significance: 0.5, no_regression: [all], "
+        "early_decision: false, val_limit: 2, test_limit: 1}\n"
     )
-    assert workspace.load().warnings == []
+    plan = workspace.load().plan
+    settings, optimizer = plan.settings, plan.settings.optimizer
+    assert settings.evolve == "both"
+    assert settings.gradient.model_dump().items() >= {
+        ("contrastive", False), ("trajectory_tokens", 99), ("history_tokens", 98),
+        ("copy_guard", "block"),
+    }  # fmt: skip
+    assert optimizer.model_dump().items() >= {
+        ("use_slow_update", False), ("use_meta_skill", False), ("slow_update_samples", 3),
+        ("use_skill_aware_reflection", True), ("lr_control_mode", "none"),
+        ("slow_update_gate_with_selection", False), ("longitudinal_pair_policy", "changed"),
+        ("skill_aware_appendix_source", "failure_only"),
+        ("skill_aware_consolidate_threshold", 7),
+    }  # fmt: skip
+    assert settings.evaluation.model_dump().items() >= {
+        ("use_gate", False), ("significance", 0.5), ("no_regression", ("all",)),
+        ("early_decision", False), ("val_limit", 2), ("test_limit", 1),
+    }  # fmt: skip
 
 
 def test_every_problem_is_reported_in_one_error(workspace, faults):

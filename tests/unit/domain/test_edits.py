@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from document_texts import APPENDIX, DOCUMENTS, FROZEN, SLOW, patches, protected, rewrites
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillopt.domain.edits import Applied, Edit, EditReport, apply_edits
+from skillopt.domain.documents import Documents
+from skillopt.domain.edits import Applied, Edit, EditReport, apply_edits, apply_to_documents
 from skillopt.domain.skill import SkillDocument
-
-SLOW = "<!-- SLOW_UPDATE_START -->\nslow words\n<!-- SLOW_UPDATE_END -->"
-APPENDIX = "<!-- APPENDIX_START -->\nnotes\n<!-- APPENDIX_END -->"
 
 
 def edited(text: str, *edits: Edit) -> Applied:
@@ -58,6 +57,10 @@ def statuses(applied: Applied) -> list[str]:
         (SLOW, "b", f"b\n\n{SLOW}\n"),
         (f"a {SLOW}", "b", f"a\n\nb\n\n{SLOW}\n"),
         ("a\r\n\r\n- b\r\n", "- c\nd", "a\r\n\r\n- b\r\n- c\r\nd\r\n"),
+        (f"# T\n\n{FROZEN}", "b", f"# T\n\n{FROZEN}\n\nb\n"),
+        (f"{FROZEN}\n\n{SLOW}\n", "b", f"{FROZEN}\n\nb\n\n{SLOW}\n"),
+        (f"a\n{FROZEN}{SLOW}", "b", f"a\n{FROZEN}\n\nb\n\n{SLOW}\n"),
+        ("# É 日本\n", "- ünïcode\u2028line", "# É 日本\n\n- ünïcode\u2028line\n"),
     ],
 )
 def test_append_puts_a_block_at_the_end_of_the_body(text, content, expected):
@@ -91,6 +94,10 @@ def test_insert_after_goes_behind_the_line_that_holds_the_target(text, target, c
         ("- a\n- b\n", "- a", "- x\n\n", "- x\n- b\n"),
         ("a\r\nb\r\nc", "a\nb", "x\ny", "x\r\ny\r\nc\r\n"),
         ("A a\n", "a", "x", "A x\n"),
+        ("a\nb\nc\n", "a\r\nb", "x\r\ny", "x\ny\nc\n"),
+        ("a\r\nb\nc\n", "b\nc", "x\r\ny", "a\r\nx\ny\n"),
+        ("\ufeffa 😀 b\n", "😀", "é", "\ufeffa é b\n"),
+        ("never lie\n" + FROZEN, "never lie", "be honest", f"be honest\n{FROZEN}\n"),
     ],
 )
 def test_replace_changes_exactly_the_target(text, target, content, expected):
@@ -148,6 +155,21 @@ def test_delete_leaves_no_doubled_blank_line_behind(text, target, expected):
         (f"a\n{SLOW}\n", swap("a\n<!-- SLOW", "x"), "skipped_protected_region"),
         (f"a\n{SLOW}\n", insert("<!-- SLOW_UPDATE_END -->", "x"), "skipped_protected_region"),
         (f"a {SLOW}\n", insert("a", "x"), "skipped_protected_region"),
+        (f"a\n{FROZEN}\nb\n", swap("never lie", "lie"), "skipped_protected_region"),
+        (f"a\n{FROZEN}\nb\n", delete(f"a\n{FROZEN}\nb"), "skipped_protected_region"),
+        (f"a\n{FROZEN}\nb\n", delete("a\n<!-- FROZEN_START -->"), "skipped_protected_region"),
+        (f"a\n{FROZEN}\nb\n", swap("<!-- FROZEN_END -->\nb", "c"), "skipped_protected_region"),
+        (f"a\n{FROZEN}\nb\n", insert("never lie", "but"), "skipped_protected_region"),
+        (f"a\n{FROZEN}\nb\n", insert("<!-- FROZEN_START -->", "c"), "skipped_protected_region"),
+        (f"<!-- FROZEN_xSTART -->{FROZEN}", delete("x"), "skipped_protected_region"),
+        (
+            "<!-- FROZEN_START -->\na\n<!-- FROZEN_E -->\n",
+            swap("FROZEN_E", "FROZEN_END"),
+            "skipped_protected_region",
+        ),
+        ("a\n", append("<!-- FROZEN_START -->\n<!-- KEEP 2 -->"), "skipped_empty_content"),
+        ("a\r\nb\n", delete("a\nb"), "skipped_target_missing"),
+        ("caf\u00e9\n", delete("cafe\u0301"), "skipped_target_missing"),
         (f"<!-- APPENDIX_xSTART -->{APPENDIX}", delete("x"), "skipped_protected_region"),
         ("---\na\n", append("---"), "skipped_protected_region"),
         ("a\n", swap("a", "\ufeffb"), "skipped_protected_region"),
@@ -192,6 +214,29 @@ def test_text_an_earlier_edit_touched_is_not_edited_again(first, second):
     assert applied.document.render() == edited("a b c\nd\n", first).document.render()
 
 
+def test_a_target_that_was_ambiguous_stays_so_whatever_earlier_edits_did():
+    applied = edited("a x\na y\n", swap("a x", "b"), delete("a"), delete("a y"))
+    assert statuses(applied) == ["applied_replace", "skipped_ambiguous_target", "applied_delete"]
+    assert applied.document.render() == "b\n"
+
+
+def test_a_target_that_spans_an_edit_and_a_region_is_protected():
+    applied = edited(f"a\n{FROZEN}\n", swap("a", "b"), delete("b\n<!-- FROZEN"))
+    assert statuses(applied) == ["applied_replace", "skipped_protected_region"]
+
+
+def test_overlapping_targets_are_applied_once():
+    applied = edited("one two three\n", swap("one two", "1 2"), swap("two three", "2 3"))
+    assert statuses(applied) == ["applied_replace", "skipped_overlap"]
+    assert applied.document.render() == "1 2 three\n"
+
+
+def test_two_edits_of_one_target_are_applied_once():
+    applied = edited("- a\n- b\n", delete("- a"), delete("- a"), swap("- a", "- c"))
+    assert statuses(applied) == ["applied_delete", "skipped_overlap", "skipped_overlap"]
+    assert applied.document.render() == "- b\n"
+
+
 def test_a_copy_of_the_target_in_new_text_does_not_make_it_ambiguous():
     applied = edited("- a\n", append("- not a"), swap("a", "b"))
     assert applied.document.render() == "- b\n- not a\n"
@@ -234,53 +279,33 @@ def test_reports_are_in_the_order_of_the_edits_and_survive_json():
         assert EditReport.model_validate_json(report.model_dump_json()) == report
 
 
-MARKERS = [
-    f"<!-- {name}_{end} -->" for name in ("SLOW_UPDATE", "APPENDIX") for end in ("START", "END")
-]
-FRAGMENTS = st.sampled_from(
-    [*MARKERS, SLOW, APPENDIX, "---\n", "---", "n: x\n", "\n", "\r\n", "\ufeff", "- a\n", "# T\n",
-     "b", " ", "<!-- ", "SLOW_UPDATE_", "START -->"]
-)  # fmt: skip
-TEXTS = st.lists(FRAGMENTS | st.text(max_size=2), max_size=12).map("".join)
-HEADS = st.sampled_from(["", "---\nn: x\n---\n", "\ufeff---\r\nn: x\r\n---\r\n", "---\nn: x\n---"])
-TAILS = st.sampled_from(["", SLOW, f"{SLOW}\n", f"{SLOW}\n\n{APPENDIX}\n", f"{APPENDIX}\nend"])
-DOCUMENTS = st.tuples(HEADS, TEXTS, TAILS, TEXTS).map("".join)
-
-
-@st.composite
-def patches(draw, text: str) -> list[Edit]:
-    """Edits whose targets mostly are stretches of the text itself."""
-    edits = []
-    for _ in range(draw(st.integers(1, 5))):
-        start = draw(st.integers(0, len(text)))
-        stretch = text[start : start + draw(st.integers(0, 12))]
-        edits.append(
-            Edit(
-                op=draw(st.sampled_from(["append", "insert_after", "replace", "delete"])),
-                target=draw(st.just(stretch) | TEXTS),
-                content=draw(TEXTS),
-            )
-        )
-    return edits
-
-
 @settings(deadline=None)
 @given(st.data(), DOCUMENTS)
 def test_protected_parts_stay_byte_identical_under_any_edits(data, text):
-    before = SkillDocument.parse(text)
-    document = before
+    document = SkillDocument.parse(text)
+    before, order = protected(document), document.regions
     for _ in range(3):
         edits = data.draw(patches(document.render()))
         applied = apply_edits(document, edits)
         assert len(applied.reports) == len(edits)
         assert SkillDocument.parse(applied.document.render()) == applied.document
         document = applied.document
-    assert document.bom == before.bom
-    assert document.regions == before.regions
-    # A front matter that ended the file without a newline may gain that newline.
-    assert document.front_matter.removesuffix("\n").removesuffix("\r") == (
-        before.front_matter.removesuffix("\n").removesuffix("\r")
-    )
+    assert protected(document) == before
+    assert document.regions == order
+
+
+@settings(deadline=None)
+@given(st.data(), DOCUMENTS)
+def test_protected_parts_stay_byte_identical_under_edits_and_rewrites_together(data, text):
+    document = SkillDocument.parse(text)
+    before = protected(document)
+    for _ in range(4):
+        if data.draw(st.booleans()):
+            document = apply_edits(document, data.draw(patches(document.render()))).document
+        else:
+            document = document.rewritten(data.draw(rewrites(document))).document
+        assert protected(document) == before
+    assert SkillDocument.parse(document.render()) == document
 
 
 @settings(deadline=None)
@@ -300,3 +325,58 @@ def test_an_edited_text_ends_with_exactly_one_newline(data, text):
 def test_applying_is_deterministic(data, text):
     edits = data.draw(patches(text))
     assert edited(text, *edits) == edited(text, *edits)
+
+
+# --- two documents ----------------------------------------------------------------------------
+
+BOTH = Documents(skill="# Skill\n\n- a\n", memory="- a\n")
+
+
+def of_memory(edit: Edit) -> Edit:
+    return edit.model_copy(update={"document": "memory"})
+
+
+def test_each_edit_changes_the_document_it_names():
+    edits = [
+        swap("- a", "- b"),
+        of_memory(swap("- a", "- m")),
+        append("- c"),
+        of_memory(delete("x")),
+    ]
+    applied = apply_to_documents(BOTH, edits, ("skill", "memory"))
+    assert applied.documents == Documents(skill="# Skill\n\n- b\n- c\n", memory="- m\n")
+    assert [(report.index, report.op, report.status.value) for report in applied.reports] == [
+        (0, "replace", "applied_replace"),
+        (1, "replace", "applied_replace"),
+        (2, "append", "applied_append"),
+        (3, "delete", "skipped_target_missing"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["skill", "memory"])
+def test_an_edit_of_a_document_that_does_not_evolve_is_skipped(name):
+    edits = [append("- c"), of_memory(append("- c"))]
+    applied = apply_to_documents(BOTH, edits, (name,))
+    status = {"skill": "skipped_document_not_evolving", "memory": "skipped_document_not_evolving"}
+    status[name] = "applied_append"
+    assert [report.status.value for report in applied.reports] == [
+        status["skill"],
+        status["memory"],
+    ]
+    other = "memory" if name == "skill" else "skill"
+    assert applied.documents.of(other) == BOTH.of(other)
+    assert applied.documents.of(name).endswith("- c\n")
+
+
+def test_documents_without_an_applied_edit_stay_as_they_are():
+    documents = Documents(skill="a  \n\n", memory=None)
+    applied = apply_to_documents(documents, [delete("x"), of_memory(append("m"))], ("skill",))
+    assert applied.documents is documents
+    assert apply_to_documents(documents, [], ("skill",)).reports == ()
+
+
+def test_an_empty_memory_can_be_begun():
+    applied = apply_to_documents(
+        Documents(skill="a", memory=""), [of_memory(append("m"))], ("memory",)
+    )
+    assert applied.documents == Documents(skill="a", memory="m\n")

@@ -4,11 +4,13 @@ import json
 
 import pytest
 from loop_values import look, of_type
+from scripted_models import sections, stage_of
 from scripted_run import Models, ScriptedRun, item, make_plan
 
 from skillopt.domain.events import (
     Finished,
     Gated,
+    LeftOut,
     Measured,
     Merged,
     Paused,
@@ -83,7 +85,7 @@ def test_deciding_twice_gives_the_same():
 
 def test_the_run_learns_what_val_can_measure():
     run = ScriptedRun().finish()
-    best = run.state.texts[run.state.best]
+    best = run.state.texts[run.state.best].skill
     assert all(f"Always say {word}." in best for word in ("alpha", "beta", "gamma"))
     assert run.state.measured[(run.state.best, "val")].hard == 0.75
 
@@ -169,10 +171,39 @@ def test_patience_ends_a_run_that_does_not_get_better():
     assert len(run.state.steps) == 2
 
 
+class Spoiler(Models):
+    """An optimizer that forbids everything once something was learnt."""
+
+    def optimize(self, messages) -> str:
+        if stage_of(messages) != "reflect_failure":
+            return super().optimize(messages)
+        if "Always say" not in sections(messages[1].content)["Current skill"]:
+            return super().optimize(messages)
+        rows = [{"op": "delete", "target": "Always say alpha.", "content": ""}]
+        return json.dumps({"patch": {"reasoning": "shorter", "edits": rows}})
+
+
 def test_best_initial_and_final_documents_are_tested_at_the_end():
     run = ScriptedRun().finish()
     tested = [skill for skill, split in run.state.measured if split == "test"]
     assert set(tested) == {run.state.best, run.plan.initial_key, run.state.current}
+
+
+def test_the_final_tests_are_wanted_together():
+    """A document that was accepted later is best, one that was forced in after it is final."""
+    plan = make_plan(settings={"evaluation": {"use_gate": False}})
+    run = ScriptedRun(plan, models=Spoiler())
+    while look(run).stage != "final test":
+        decision = look(run)
+        for event in decision.events:
+            run.record(event)
+        for job in decision.wanted:
+            if not job.label.startswith("initial test"):
+                run.perform(job)
+    assert len({run.state.best, run.state.current, plan.initial_key}) == 3
+    assert len(look(run).wanted) == 3 * 2
+    tested = [e.measurement.skill for e in of_type(run.finish(), Measured)[1:]]
+    assert tested == [run.state.best, plan.initial_key, run.state.current]
 
 
 def test_without_eval_test_no_test_item_is_ever_run():
@@ -186,6 +217,29 @@ def test_an_evaluation_measures_its_split_and_ends():
     assert [type(event) for event in run.events[1:]] == [Measured, Finished]
     assert run.state.finished and run.state.finished.reason == "evaluated"
     assert all(job.label.startswith("eval val") for job in run.performed.values())
+
+
+def test_the_arms_of_an_aa_run_share_no_sample_and_are_wanted_together():
+    plan = make_plan(mode="aa", arms=3, settings={"evaluation": {"samples": 2}})
+    run = ScriptedRun(plan)
+    wanted = look(run).wanted
+    samples = {(job.label.split(" / ")[0], job.spec.sample) for job in wanted}
+    assert samples == {(f"arm {arm + 1}", 2 * arm + n) for arm in range(3) for n in range(2)}
+    assert len({job.id for job in wanted}) == len(wanted) == 3 * 2 * len(plan.splits.val)
+    run.finish()
+    assert [type(event) for event in run.events[1:]] == [Measured] * 3 + [Finished]
+    assert [event.arm for event in of_type(run, Measured)] == [0, 1, 2]
+    assert len(run.state.arms) == 3
+    assert not run.state.measured, "an arm is no measurement of its own"
+
+
+def test_an_item_that_was_left_out_does_not_keep_a_run_from_its_goal():
+    run = ScriptedRun(make_plan(settings={"stop": {"target_score": 0.99}})).until(Measured)
+    run.record(LeftOut(items={"val-unknown": "nobody knows it"}))
+    run.finish()
+    assert run.state.finished and run.state.finished.reason in ("target_score", "saturated")
+    last = of_type(run, Gated)[-1].measurement
+    assert last.items["val-unknown"].status == "left_out"
 
 
 # --- steps without a candidate ------------------------------------------------------------------
@@ -218,7 +272,7 @@ class Destructive(Models):
     """An optimizer that takes a useful rule away."""
 
     def optimize(self, messages) -> str:
-        if messages[0].content != "Find what failed.":
+        if stage_of(messages) != "reflect_failure":
             return super().optimize(messages)
         rows = [{"op": "delete", "target": "Always say alpha.", "content": ""}]
         return json.dumps({"patch": {"reasoning": "shorter", "edits": rows}})

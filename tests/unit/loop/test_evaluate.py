@@ -19,9 +19,10 @@ ITEMS = (item("one", "alpha"), item("two", "beta"))
 class Bench:
     """Two items, looked at again and again while results come in."""
 
-    def __init__(self, samples: int = 1) -> None:
+    def __init__(self, samples: int = 1, first: int = 0) -> None:
         self.run = ScriptedRun(make_plan(splits=Splits(val=ITEMS)))
-        self.state, self.facts, self.samples = self.run.state, Table(), samples
+        self.state, self.facts = self.run.state, Table()
+        self.samples = range(first, first + samples)
 
     def look(self) -> Evaluation:
         return evaluate(
@@ -47,6 +48,9 @@ class Bench:
 
     def give_up(self, job: str) -> None:
         self.state = replace(self.state, given_up={**self.state.given_up, job: "429"})
+
+    def leave_out(self, name: str) -> None:
+        self.state = replace(self.state, left_out={**self.state.left_out, name: "broken"})
 
 
 def test_at_first_every_rollout_is_wanted_in_the_order_of_items_and_samples():
@@ -168,6 +172,50 @@ def test_an_invalid_item_lowers_no_coverage():
     bench.answer_all("x")
     measured = bench.judge_all((1.0, 1.0)).measurement()
     assert (measured.n, measured.coverage, measured.hard) == (1, 1.0, 1.0)
+
+
+def test_samples_may_begin_anywhere_and_are_jobs_of_their_own():
+    first, later = Bench(samples=2).look(), Bench(samples=2, first=2).look()
+    assert [job.label for job in later.wanted][:2] == ["baseline / one / 2", "baseline / one / 3"]
+    assert not {job.id for job in first.wanted} & {job.id for job in later.wanted}
+
+
+def test_an_item_that_a_person_left_out_wants_nothing_and_lowers_coverage_only():
+    bench = Bench()
+    bench.leave_out("one")
+    found = bench.look()
+    assert [job.label for job in found.wanted] == ["baseline / two / 0"]
+    bench.answer_all("x")
+    found = bench.judge_all((1.0, 1.0))
+    measured = found.measurement()
+    assert found.complete
+    assert not found.has_missing
+    assert measured.items["one"].status == "left_out"
+    assert (measured.n, measured.completeness, measured.coverage) == (1, 1.0, 0.5)
+
+
+def test_an_item_left_out_stays_so_whatever_results_it_has():
+    bench = Bench()
+    bench.answer_all("x")
+    bench.judge_all((1.0, 1.0), (1.0, 1.0))
+    bench.leave_out("one")
+    assert bench.look().measurement().items["one"].status == "left_out"
+
+
+def test_the_complete_prefix_ends_at_the_first_item_without_a_result():
+    bench = Bench(samples=2)
+    jobs = [job.id for job in bench.look().wanted]
+    for job in (jobs[0], *jobs[2:]):
+        bench.facts.reply(job, job)
+    for job in bench.look().wanted:
+        if isinstance(job.spec, JudgeSpec):
+            bench.facts.bodies[job.id] = JudgementBody(hard=1.0, soft=1.0)
+    assert bench.look().complete_prefix().items == {}, "one sample of the first item is open"
+    bench.give_up(jobs[1])
+    assert bench.look().complete
+    assert bench.look().complete_prefix().items == {}, "a missing item is not complete"
+    bench.leave_out("one")
+    assert list(bench.look().complete_prefix().items) == ["one", "two"]
 
 
 def test_a_stored_result_of_the_wrong_sort_is_corruption():

@@ -5,16 +5,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loop_values import measurement
 
+from skillopt.domain.events import Measurement
 from skillopt.domain.spec import Evaluation
 from skillopt.loop.gate import judge_candidate, score_of
+from skillopt.loop.gate_rules import GateRules
 
 
 def rule(**changes: object) -> Evaluation:
     return Evaluation.model_validate(changes)
 
 
-def verdict(candidate, current, **changes):
-    return judge_candidate(candidate, current, rule(**changes))
+def verdict(candidate, current, *, level=None, protected=(), **changes):
+    return judge_candidate(
+        candidate, current, GateRules(rule(**changes), level, frozenset(protected))
+    )
+
+
+def passing(passed: int, failed: int) -> Measurement:
+    scores = [1.0] * passed + [0.0] * failed
+    return measurement(**{f"t{index}": score for index, score in enumerate(scores)})
 
 
 def test_a_strict_improvement_is_accepted():
@@ -83,6 +92,7 @@ def test_both_arms_are_compared_on_their_common_items_only():
 def test_too_little_coverage_of_the_current_document_is_indecisive_too():
     found = verdict(measurement(a=1.0, b=1.0), measurement(a=0.0, b="missing"))
     assert found.verdict == "indecisive"
+    assert "1 of 2 items have no score with the current document" in found.reason
 
 
 def test_invalid_items_do_not_lower_coverage():
@@ -150,3 +160,141 @@ def test_an_accept_is_always_a_gain_on_scored_pairs(new, old, least):
     if found.verdict == "reject":
         assert gain <= 0
     assert verdict(candidate, candidate, min_coverage=least).verdict != "accept"
+
+
+# --- soft scores ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("checks", [3, 7, 16, 17, 97])
+@pytest.mark.parametrize("samples", [1, 3])
+def test_a_tie_of_shares_is_a_tie_whatever_the_number_of_checks(checks, samples):
+    """One task loses all, others win it back in equal parts: no float sum may call that a gain."""
+    parts = {f"t{index}": 1 / checks for index in range(checks)}
+    small, none = measurement(whole=0.0, **parts), measurement(whole=1.0, **dict.fromkeys(parts, 0))
+    for one, other in ((small, none), (none, small)):
+        found = verdict(one, other, gate_metric="soft", samples=samples)
+        assert (found.verdict, "stayed" in found.reason) == ("reject", True)
+
+
+@pytest.mark.parametrize("metric", ["hard", "soft", "mixed"])
+def test_the_smallest_real_gain_on_many_tasks_is_seen(metric):
+    current = passing(1_000, 1_000)
+    better = measurement(
+        **{
+            **dict.fromkeys(current.items, 1.0),
+            **dict.fromkeys(list(current.items)[1_000:], 0.0),
+            "t1999": 1.0,
+        }
+    )
+    assert verdict(better, current, gate_metric=metric).verdict == "accept"
+    assert verdict(current, better, gate_metric=metric).verdict == "reject"
+
+
+# --- protected tasks --------------------------------------------------------------------------
+
+
+def test_a_protected_task_that_got_worse_rejects_and_is_named():
+    current, candidate = measurement(a=1.0, b=0.0, c=0.0), measurement(a=0.0, b=1.0, c=1.0)
+    found = verdict(candidate, current, protected=["a", "b"])
+    assert found.verdict == "reject"
+    assert found.reason == (
+        "hard rose from 0.333 to 0.667 (2 improved, 1 regressed), but protected tasks got worse: a"
+    )
+    assert verdict(candidate, current, protected=["b", "c"]).verdict == "accept"
+
+
+def test_many_protected_tasks_are_counted_not_all_named():
+    found = verdict(passing(0, 7), passing(7, 0), protected=[f"t{index}" for index in range(7)])
+    assert "t0, t1, t2, t3, t4 and 2 more" in found.reason
+
+
+def test_part_of_a_protected_task_is_enough_to_reject():
+    current, candidate = measurement(a=(1.0, 0.9), b=(0.0, 0.1)), measurement(a=(1.0, 0.8), b=1.0)
+    assert verdict(candidate, current, gate_metric="soft", protected=["a"]).verdict == "reject"
+    assert verdict(candidate, current, gate_metric="hard", protected=["a"]).verdict == "accept"
+
+
+def test_an_invalid_protected_task_has_not_got_worse():
+    current, candidate = measurement(a=1.0, b=0.0), measurement(a="invalid", b=1.0)
+    assert verdict(candidate, current, protected=["a"]).verdict == "accept"
+
+
+def test_a_protected_task_without_a_result_leaves_the_gate_undecided():
+    current = measurement(a=1.0, b=0.0, c=0.0, d=0.0)
+    candidate = measurement(a="missing", b=1.0, c=1.0, d=1.0)
+    assert verdict(candidate, current, min_coverage=0.5).verdict == "accept"
+    found = verdict(candidate, current, min_coverage=0.5, protected=["a"])
+    assert (found.verdict, found.reason) == ("indecisive", "protected tasks have no score: a")
+    unknown = measurement(a="missing", b=0.0, c=0.0, d=0.0)
+    assert verdict(candidate, unknown, min_coverage=0.5, protected=["a"]).verdict == "accept"
+
+
+# --- the paired test --------------------------------------------------------------------------
+
+
+def test_a_significant_gain_is_accepted_with_its_figures():
+    found = verdict(passing(8, 0), passing(0, 8), level=0.005)
+    assert (found.verdict, found.p_value) == ("accept", 2**-8)
+    assert found.reason == (
+        "hard rose from 0.000 to 1.000 (8 improved, 0 regressed); "
+        "p 0.00391 is within this gate's level 0.005"
+    )
+
+
+def test_a_level_that_is_just_reached_is_enough():
+    assert verdict(passing(8, 0), passing(0, 8), level=2**-8).verdict == "accept"
+    assert verdict(passing(8, 0), passing(0, 8), level=2**-8 - 1e-12).verdict == "underpowered"
+
+
+def test_a_gain_that_chance_often_brings_is_rejected():
+    candidate = measurement(**{f"t{i}": float(i < 6) for i in range(10)})
+    current = measurement(**{f"t{i}": float(i >= 6) for i in range(10)})
+    found = verdict(candidate, current, level=0.05)
+    assert (found.verdict, found.p_value) == ("reject", pytest.approx(386 / 1024))
+    assert found.reason == (
+        "hard rose from 0.400 to 0.600 (6 improved, 4 regressed), "
+        "but p 0.377 is above this gate's level 0.05"
+    )
+
+
+def test_too_few_differing_tasks_are_underpowered_and_the_reason_says_what_it_takes():
+    found = verdict(passing(10, 10), passing(7, 13), level=0.005)
+    assert (found.verdict, found.p_value) == ("underpowered", 0.125)
+    assert found.reason == (
+        "hard rose from 0.350 to 0.500 (3 improved, 0 regressed), but only 3 tasks differ: p is "
+        "at least 0.125 however they fall, above this gate's level 0.005; at least 8 tasks must "
+        "differ: use more val tasks or more samples"
+    )
+    small = verdict(passing(5, 0), passing(0, 5), level=0.005)
+    assert small.verdict == "underpowered"
+    assert small.reason.endswith("at least 8 tasks must differ, and val has 5: it needs more tasks")
+
+
+def test_no_gain_is_a_rejection_with_however_little_power():
+    for candidate in (passing(1, 1), passing(0, 2)):
+        found = verdict(candidate, passing(1, 1), level=0.005)
+        assert (found.verdict, found.p_value) == ("reject", 1.0)
+
+
+def test_several_samples_count_by_their_number():
+    """Two of three samples gained weigh twice as much as one lost."""
+    current = measurement(a=0.0, b=1 / 3, c=1 / 3, d=1.0)
+    candidate = measurement(a=2 / 3, b=1.0, c=1.0, d=2 / 3)
+    # Sums as high as 2 + 2 + 2 - 1: that one, and the one with all signs plus.
+    found = verdict(candidate, current, samples=3, level=0.2)
+    assert (found.verdict, found.p_value) == ("accept", 2 / 16)
+
+
+def test_soft_scores_are_tested_too():
+    current = measurement(**{f"t{i}": (0.0, 0.2) for i in range(8)})
+    candidate = measurement(**{f"t{i}": (0.0, 0.25) for i in range(8)})
+    for metric in ("soft", "mixed"):
+        found = verdict(candidate, current, gate_metric=metric, level=0.005)
+        assert (found.verdict, found.p_value) == ("accept", 2**-8)
+
+
+def test_protection_holds_against_any_significance():
+    current = measurement(x=1.0, **dict.fromkeys("abcdefghij", 0.0))
+    candidate = measurement(x=0.0, **dict.fromkeys("abcdefghij", 1.0))
+    assert verdict(candidate, current, level=0.05).verdict == "accept"
+    assert verdict(candidate, current, level=0.05, protected=["x"]).verdict == "reject"

@@ -7,14 +7,18 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
+from any_plan import everything
+from epoch_values import Crowded
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted_run import ScriptedRun, make_plan
+from scripted_run import Models, ScriptedRun, make_plan
 
 from skillopt.domain.events import (
+    Compared,
     Event,
     Gated,
     GaveUp,
+    MetaLearned,
     Paused,
     Resumed,
     StepStarted,
@@ -39,8 +43,27 @@ def several_samples() -> RunPlan:
     )
 
 
+def with_epoch_ends() -> RunPlan:
+    return make_plan(
+        settings={
+            "optimizer": {
+                "learning_rate": 1,
+                "min_learning_rate": 1,
+                "use_slow_update": True,
+                "use_meta_skill": True,
+                "slow_update_samples": 3,
+                "longitudinal_pair_policy": "changed",
+            },
+            "evaluation": {"use_gate": False},
+        }
+    )
+
+
 PLANS: dict[str, Callable[[], RunPlan]] = {
     "plain": make_plan,
+    "early": lambda: make_plan(settings={"evaluation": {"early_decision": True}}),
+    "epoch ends": with_epoch_ends,
+    "everything": lambda: everything("edits"),
     "samples": several_samples,
     "no edits": lambda: make_plan(
         settings={"optimizer": {"learning_rate": 1, "min_learning_rate": 0}}
@@ -48,9 +71,15 @@ PLANS: dict[str, Callable[[], RunPlan]] = {
 }
 
 
+def run_of(plan: str, *, garbles: bool = False, order_seed: int | None = None) -> ScriptedRun:
+    """Give a run that has not begun; in the early plan, learning something costs something."""
+    models = Crowded(garbles=garbles) if plan == "early" else Models(garbles=garbles, spread=0.3)
+    return ScriptedRun(PLANS[plan](), models=models, order_seed=order_seed)
+
+
 @cache
 def undisturbed(plan: str, garbles: bool = False) -> tuple[Event, ...]:
-    return tuple(ScriptedRun(PLANS[plan](), garbles=garbles).finish().events)
+    return tuple(run_of(plan, garbles=garbles).finish().events)
 
 
 def decisions(events: list[Event]) -> list[Event]:
@@ -66,6 +95,9 @@ def decisions(events: list[Event]) -> list[Event]:
 def test_the_examples_are_worth_disturbing():
     verdicts = {e.verdict for e in undisturbed("plain") if isinstance(e, Gated)}
     assert verdicts == {"accept", "reject"}
+    kinds = {type(event) for event in undisturbed("epoch ends")}
+    assert {Compared, MetaLearned} <= kinds
+    assert any(e.early for e in undisturbed("early") if isinstance(e, Gated))
     budgets = [e.edit_budget for e in undisturbed("no edits") if isinstance(e, StepStarted)]
     assert {0, 1} <= set(budgets)
 
@@ -76,14 +108,14 @@ def test_the_examples_are_worth_disturbing():
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32), plan=st.sampled_from(sorted(PLANS)), garbles=st.booleans())
 def test_the_order_in_which_results_arrive_changes_nothing(seed, plan, garbles):
-    run = ScriptedRun(PLANS[plan](), order_seed=seed, garbles=garbles).finish()
+    run = run_of(plan, order_seed=seed, garbles=garbles).finish()
     assert tuple(run.events) == undisturbed(plan, garbles)
 
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**32), plan=st.sampled_from(sorted(PLANS)))
 def test_results_in_bunches_change_nothing_either(seed, plan):
-    run, luck = ScriptedRun(PLANS[plan]()), random.Random(seed)
+    run, luck = run_of(plan), random.Random(seed)
     while True:
         decision = decide(run.state, run, run.factory)
         for event in decision.events:
@@ -96,44 +128,12 @@ def test_results_in_bunches_change_nothing_either(seed, plan):
     assert tuple(run.events) == undisturbed(plan)
 
 
-# --- the gate -----------------------------------------------------------------------------------
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    skill_words=st.sets(st.sampled_from(["alpha", "beta", "gamma", "other"])),
-    rate=st.integers(1, 4),
-    seed=st.integers(0, 100),
-)
-def test_every_best_has_an_accepting_gate_record(skill_words, rate, seed):
-    rules = "".join(f"Always say {word}.\n" for word in sorted(skill_words))
-    plan = make_plan(
-        skill=f"# S\n\n{rules}",
-        settings={
-            "train": {"num_epochs": 2, "batch_size": 3, "seed": seed},
-            "optimizer": {"learning_rate": rate},
-        },
-    )
-    run = ScriptedRun(plan)
-    best = plan.initial_key
-    while run.advance():
-        if run.state.best == best:
-            continue
-        gated = run.events[-1]
-        assert isinstance(gated, Gated)
-        assert (gated.verdict, gated.new_best, gated.skill) == ("accept", True, run.state.best)
-        assert gated.candidate_score is not None and gated.current_score is not None
-        assert gated.candidate_score > gated.current_score
-        best = run.state.best
-    assert run.state.finished and run.state.finished.best == best
-
-
 # --- infrastructure -----------------------------------------------------------------------------
 
 
-def disturbed(plan: RunPlan, seed: int, rate: float) -> ScriptedRun:
+def disturbed(plan: str, seed: int, rate: float) -> ScriptedRun:
     """Drive a run in which jobs are given up at random; whenever it pauses, it is resumed."""
-    run, luck, pauses = ScriptedRun(plan), random.Random(seed), 0
+    run, luck, pauses = run_of(plan), random.Random(seed), 0
     while True:
         if run.state.paused:
             run.record(Resumed())
@@ -159,7 +159,7 @@ def disturbed(plan: RunPlan, seed: int, rate: float) -> ScriptedRun:
     plan=st.sampled_from(sorted(PLANS)),
 )
 def test_failures_of_the_infrastructure_change_no_score_and_no_decision(seed, rate, plan):
-    run = disturbed(PLANS[plan](), seed, rate)
+    run = disturbed(plan, seed, rate)
     assert tuple(decisions(run.events)) == undisturbed(plan)
 
 
@@ -167,7 +167,7 @@ def test_failures_of_the_infrastructure_change_no_score_and_no_decision(seed, ra
 @given(seed=st.integers(0, 2**32))
 def test_a_run_with_failures_pauses_or_ends_as_if_there_were_none(seed):
     """Without a resumption: what was decided up to the pause is what the other run decided."""
-    run, luck = ScriptedRun(), random.Random(seed)
+    run, luck = run_of("plain"), random.Random(seed)
     while run.state.status == "running":
         decision = decide(run.state, run, run.factory)
         for event in decision.events:
@@ -190,10 +190,10 @@ def test_a_run_with_failures_pauses_or_ends_as_if_there_were_none(seed):
 @pytest.mark.parametrize("plan", sorted(PLANS))
 def test_any_prefix_of_the_log_continues_to_the_same_end(plan, keeps_results):
     whole = undisturbed(plan)
-    before = ScriptedRun(PLANS[plan]()).finish()
+    before = run_of(plan).finish()
     for length in range(1, len(whole) + 1):
         log = [decode_event(encode_event(event)) for event in whole[:length]]
-        run = ScriptedRun(PLANS[plan]())
+        run = run_of(plan)
         run.events, run.state = log, fold(run.plan, log)
         if keeps_results:
             run.ledger, run.store = dict(before.ledger), before.store
@@ -202,15 +202,15 @@ def test_any_prefix_of_the_log_continues_to_the_same_end(plan, keeps_results):
 
 
 @settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 2**32), data=st.data())
-def test_a_crash_in_the_middle_of_a_disturbed_run_loses_nothing(seed, data):
-    whole = disturbed(make_plan(), seed, 0.1)
+@given(seed=st.integers(0, 2**32), plan=st.sampled_from(sorted(PLANS)), data=st.data())
+def test_a_crash_in_the_middle_of_a_disturbed_run_loses_nothing(seed, plan, data):
+    whole = disturbed(plan, seed, 0.1)
     length = data.draw(st.integers(1, len(whole.events)))
-    run = ScriptedRun()
+    run = run_of(plan)
     run.events = list(whole.events[:length])
     run.state = fold(run.plan, run.events)
     while not run.state.finished:
         if run.state.paused:
             run.record(Resumed())
         run.advance()
-    assert tuple(decisions(run.events)) == undisturbed("plain")
+    assert tuple(decisions(run.events)) == undisturbed(plan)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 
+import pytest
 from loop_values import edit
 from scripted_run import SKILL, TEMPLATES, Models, ScriptedRun, item, make_plan
 
+from skillopt.domain.changes import Rewrite, Suggestion
 from skillopt.domain.events import Reflected
 from skillopt.domain.item import ExactJudge, Item, Splits, TaskPrompt
 from skillopt.domain.jobs import OptimizeSpec, OptimizeStage
 from skillopt.domain.messages import Message, decode_messages
 from skillopt.domain.results import Body, CriterionResult, JudgementBody, ReplyBody
+from skillopt.domain.templates import fill
 from skillopt.loop import templates
-from skillopt.loop.prompt_parts import cut, edit_rows, fenced
-from skillopt.loop.reflect import ANSWER_LIMIT, Seen, failing_criteria
+from skillopt.loop.prompt_parts import change_rows, cut, fenced, set_apart, system_prompt
+from skillopt.loop.tally import failing_criteria
 
 
 def asked(run: ScriptedRun, *stages: OptimizeStage) -> list[str]:
@@ -60,16 +64,12 @@ def test_failing_criteria_are_verbatim_with_their_counts_most_frequent_first():
 
 
 def test_a_criterion_that_sometimes_passes_counts_both():
-    def judged(*passed: bool) -> Seen:
+    def judged(*passed: bool) -> JudgementBody:
         criteria = tuple(
             CriterionResult(name="c", requirement=f"rule {i}", passed=ok)
             for i, ok in enumerate(passed)
         )
-        return Seen(
-            item("x", "w"),
-            ReplyBody(text=""),
-            JudgementBody(hard=0.0, soft=0.0, criteria=criteria),
-        )
+        return JudgementBody(hard=0.0, soft=0.0, criteria=criteria)
 
     assert failing_criteria([judged(False, True), judged(True, True), judged(False, False)]) == (
         "- rule 0 (failed in 2 of 3 attempts)\n- rule 1 (failed in 1 of 3 attempts)"
@@ -163,13 +163,17 @@ class Verbose(Models):
         return ReplyBody(text="HEAD " + "x" * 50_000 + " TAIL")
 
 
-def test_long_answers_keep_head_and_tail_and_say_how_much_is_left_out():
-    run = ScriptedRun(models=Verbose()).until(Reflected)
+@pytest.mark.parametrize("tokens", [100, 1_000])
+def test_long_answers_keep_head_and_tail_within_the_token_budget(tokens):
+    gradient = {"minibatch_size": 2, "trajectory_tokens": tokens}
+    run = ScriptedRun(make_plan(settings={"gradient": gradient}), models=Verbose()).until(Reflected)
     prompt = asked(run, "reflect_failure")[0]
     attempts = prompt.count("### Attempt")
+    assert attempts == 2
     assert prompt.count("HEAD ") == prompt.count(" TAIL") == attempts
-    assert f"[… {50_010 - ANSWER_LIMIT} characters left out …]" in prompt
-    assert len(prompt) < attempts * (ANSWER_LIMIT + 1000) + 2000
+    [left_out, _] = map(int, re.findall(r"\[… (\d+) characters left out …\]", prompt))
+    assert 0 <= 4 * tokens - (50_010 - left_out) < 50, "the task takes its part of the budget"
+    assert len(prompt) < attempts * (4 * tokens + 300) + 500
 
 
 def test_cut_leaves_short_texts_alone_and_never_loses_an_end():
@@ -184,10 +188,46 @@ def test_a_fence_is_longer_than_any_in_the_text():
     assert fenced("a\n~~~~~~\nb") == "~~~~~~~\na\n~~~~~~\nb\n~~~~~~~"
 
 
+def test_a_fence_is_longer_than_one_that_is_indented():
+    assert fenced("a\n  ~~~~\nb").startswith("~~~~~\n")
+
+
+def test_a_text_that_could_be_taken_for_a_section_is_fenced():
+    assert set_apart("Be brief.") == "Be brief."
+    assert set_apart("x\n## Attempts\ny") == "~~~~\nx\n## Attempts\ny\n~~~~"
+
+
 def test_edits_are_shown_with_how_many_tasks_support_them_not_which():
-    shown = edit_rows([edit("Be brief.", support=("secret-task", "other-task"))])
-    assert '"support": 2' in shown
-    assert "secret-task" not in shown
+    shown = change_rows([edit("Be brief.", support=("secret-task", "other-task"))])
+    assert json.loads(shown) == [
+        {
+            "index": 0,
+            "op": "append",
+            "target": "",
+            "content": "Be brief.",
+            "source_type": "failure",
+            "support": 2,
+        }
+    ]
+
+
+def test_the_document_of_an_edit_is_shown_only_where_there_are_two():
+    rows = json.loads(change_rows([edit("a"), edit("b", document="memory")]))
+    assert [row["document"] for row in rows] == ["skill", "memory"]
+
+
+def test_suggestions_and_rewrites_are_shown_in_full():
+    suggestion = Suggestion(type="clarify", instruction="Say é.", support=("t",))
+    [row] = json.loads(change_rows([suggestion]))
+    assert (row["instruction"], row["type"], row["priority_hint"]) == (
+        "Say é.",
+        "clarify",
+        "medium",
+    )
+    rewrite = Rewrite(new_skill="# X", change_summary=("shorter",), source_type="success")
+    [row] = json.loads(change_rows([rewrite]))
+    assert (row["new_skill"], row["change_summary"]) == ("# X", ["shorter"])
+    assert (row["source_type"], row["support"]) == ("success", 0)
 
 
 def test_held_out_items_never_appear_in_any_optimizer_prompt():
@@ -215,22 +255,51 @@ def test_what_the_target_is_sent_names_no_judge():
             assert b"answer" not in job.blobs[1], "the prompt must not hold the expected answer"
 
 
-def test_packaged_templates_are_complete_and_speak_of_the_sections_they_get():
-    packaged = templates.packaged()
-    assert set(packaged) == set(TEMPLATES)
-    assert "{{skill}}" in packaged["attempt"]
-    assert "{{error}}" in packaged["repair"]
-    assert not re.search(r"\{\{(?!skill|error)", "".join(packaged.values()))
-    for stage in ("reflect_failure", "reflect_success", "merge", "rank"):
-        assert "JSON" in packaged[stage]
-
-
-def test_system_prompts_are_the_pinned_templates():
+def test_system_prompts_are_the_pinned_templates_with_their_slots_filled():
     run = ScriptedRun().finish()
+    forms = {"form": TEMPLATES["form_edits"], "skill_aware": "", "documents": ""}
+    stages = set()
     for job in run.performed.values():
         if isinstance(job.spec, OptimizeSpec):
+            stages.add(job.spec.stage)
             system = decode_messages(job.blobs[0])[0]
-            assert system == Message(role="system", content=TEMPLATES[job.spec.stage])
+            expected = fill(TEMPLATES[job.spec.stage], forms).strip()
+            assert system == Message(role="system", content=expected)
+    assert "reflect_failure" in stages
+
+
+@pytest.mark.parametrize(
+    ("mode", "form"),
+    [
+        ("patch", "form_edits"),
+        ("rewrite_from_suggestions", "form_suggestions"),
+        ("full_rewrite_minibatch", "form_rewrite"),
+    ],
+)
+def test_the_form_of_the_reply_is_that_of_the_update_mode(mode, form):
+    packaged = templates.packaged()
+    plan = make_plan(templates=packaged, settings={"optimizer": {"skill_update_mode": mode}})
+    for stage in ("reflect_failure", "reflect_success", "reflect_contrast", "merge"):
+        system = system_prompt(plan, stage)
+        assert packaged[form].strip() in system
+        others = {"form_edits", "form_suggestions", "form_rewrite"} - {form}
+        assert not any(packaged[other].strip() in system for other in others)
+        assert "{{" not in system
+        assert "\n\n\n" not in system
+
+
+def test_edits_of_two_documents_are_explained_only_where_there_are_two():
+    told = templates.packaged()["two_documents"].strip()
+
+    def system(evolve: str, mode: str) -> str:
+        settings = {"evolve": evolve, "optimizer": {"skill_update_mode": mode}}
+        plan = make_plan(templates=templates.packaged(), memory="m", settings=settings)
+        return system_prompt(plan, "merge")
+
+    assert told in system("both", "patch")
+    assert told not in system("skill", "patch")
+    assert told not in system("memory", "patch")
+    assert told not in system("both", "rewrite_from_suggestions")
 
 
 def test_analysts_see_a_task_with_its_context_cut_in_the_middle():

@@ -1,155 +1,48 @@
+"""Replies that propose changes: what is usable is kept, the rest is named."""
+
 from __future__ import annotations
 
 import json
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from skillopt.domain.changes import Rewrite, Suggestion
+from skillopt.domain.edits import Edit
+from skillopt.domain.spec import UpdateMode
 from skillopt.errors import ReplyError
-from skillopt.loop.json_reply import extract_object
 from skillopt.loop.replies import (
+    CHANGES_KEY,
     AnalystReply,
     MergeReply,
     ProposedEdit,
-    RankReply,
+    ProposedRewrite,
+    ProposedSuggestion,
     parse_analyst,
     parse_merge,
-    parse_rank,
+    salvaged_analyst,
 )
+from skillopt.loop.replies.rows import MOST_ROWS
 
 APPEND = {"op": "append", "target": "", "content": "- be brief"}
+BRIEF = ProposedEdit(op="append", content="- be brief")
+SUGGESTION = {
+    "type": "add_rule",
+    "title": "Risks",
+    "motivation": "they are missing",
+    "instruction": "Ask for a section on risks.",
+    "priority_hint": "high",
+}
+REWRITE = {"title": "Shorter", "change_summary": ["fewer words"], "new_skill": "# Skill\n\nBe."}
+MODES: list[UpdateMode] = ["patch", "rewrite_from_suggestions", "full_rewrite_minibatch"]
+ROWS: dict[UpdateMode, dict[str, object]] = dict(
+    zip(MODES, (APPEND, SUGGESTION, REWRITE), strict=True)
+)
 
 
 def analyst(*edits: object, **more: object) -> str:
     return json.dumps(
         {"batch_size": 2, "patch": {"reasoning": "why", "edits": list(edits)}, **more}
     )
-
-
-# --- finding the object -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"k": {"a": "} ] ```"}}',
-        'Sure! Here it is:\n```json\n{"k": {"a": "} ] ```"}}\n```\nHope that helps {really}.',
-        '```\n{\n  "k": {"a": "} ] ```"}\n}\n```',
-        'The set {1, 2} and {x: y} and [ and } and "{" … {"k": {"a": "} ] ```"}} :-}',
-        'An object opens with `{"`, so: {"k": {"a": "} ] ```"}}',
-        'Input was {"other": 1}. {} Output is {"k": {"a": "} ] ```"}} {"more": {"k": 2}}',
-        '{"k": {"a": "} ] ```"}} and once more {"k": {"a": "} ] ```"}}',
-        '{"k": 1, "k": {"a": "} ] ```"}}',
-        '\ufeff{ "k" :\t{"a": "} ] ```"}}',
-        '{"not" json} {"k": {"a": "} ] ```"}}',
-    ],
-)
-def test_the_object_is_found_whatever_stands_around_it(text):
-    assert extract_object(text, "k")["k"] == {"a": "} ] ```"}
-
-
-def test_raw_line_breaks_and_tabs_in_strings_are_accepted():
-    assert extract_object('{"k": "a\n\tb"}', "k") == {"k": "a\n\tb"}
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "no JSON object"),
-        ("I could not find anything.", "no JSON object; one with the key 'k'"),
-        ('["k"]', "no JSON object"),
-        ('{"other": 1, "b": 2}', "lacks the key 'k'; its keys are 'other', 'b'"),
-        ('{"outer": {"k": 1}}', "lacks the key 'k'"),
-        ('[{"a": 1}]', "lacks the key 'k'"),
-        ('{"k": 1} {"k": 2}', "2 JSON objects with the key 'k'"),
-        ('{"k": {"edits": [{"op": "append"}, {"op"', "cut off"),
-        ('{"k": {"a": 1}', "cut off"),
-        ('{"k": "half a sent', "cut off"),
-        ('{"k": 1} {"k": ', "cut off"),
-        ('{"k": 1,}', "not valid: "),
-        ('{"k": [1 2]}', "line 1 column 10"),
-        ('{"k": NaN}', "NaN is not a JSON value"),
-        ('{"k": -Infinity}', "-Infinity is not a JSON value"),
-        ('{"k": 1e999}', "too large"),
-        ('{"k": ' + "9" * 5000 + "}", "too large"),
-        ('{"k": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
-    ],
-)
-def test_a_reply_without_exactly_one_whole_object_says_what_is_wrong(text, words):
-    with pytest.raises(ReplyError) as caught:
-        extract_object(text, "k")
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_malformed_reply_is_described_where_it_went_wrong_last():
-    text = '{"x" oops} {"k": {"reasoning": "fine",\n "edits": [{"op": "append" "content": 1}]}}'
-    with pytest.raises(ReplyError, match="line 2 column"):
-        extract_object(text, "k")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"a":' * 200_000,
-        '{"a":[' * 160_000 + "x",
-        '{"' * 500_000,
-        "{" * 1_000_000,
-        '{"a" b}' * 140_000,
-        '{"a":{"a" x ' * 80_000,
-        '{"a"\n' * 200_000,
-        '{"a":NaN ' * 110_000,
-        "{" + " " * 1_000_000,
-    ],
-    ids=lambda text: text[:12],
-)
-def test_a_hostile_megabyte_is_refused_in_linear_time(text):
-    with pytest.raises(ReplyError):
-        extract_object(text, "k")
-
-
-def test_a_good_megabyte_among_prose_is_read():
-    text = "words {x} " * 50_000 + json.dumps({"k": "{" * 500_000})
-    assert extract_object(text, "k")["k"] == "{" * 500_000
-
-
-JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
-
-
-@settings(deadline=None)
-@given(
-    JSON_VALUES,
-    st.sampled_from(["", "So: ", "```json\n", "a { b [ c ", "it's {x}, "]),
-    st.booleans(),
-)
-def test_any_object_is_read_back_from_prose(value, before, compact):
-    text = json.dumps({"k": value}, ensure_ascii=compact, indent=None if compact else 1)
-    assert extract_object(before + text + "\n```\ndone }", "k") == {"k": value}
-
-
-@pytest.mark.parametrize("escaped", [True, False])
-def test_a_reply_cut_off_anywhere_is_never_taken_for_a_whole_one(escaped):
-    inner = {"k": {"a": [True, False, None, -1.5e-7, 12, 'é😀\\"\n']}, "k2": [1e5, {}, []]}
-    text = json.dumps({"k": inner, "b": None, "c": "😀", "d": -0.5e-10}, ensure_ascii=escaped)
-    for length in range(2, len(text)):
-        with pytest.raises(ReplyError, match="cut off"):
-            extract_object(text[:length], "k")
-
-
-@settings(deadline=None)
-@given(st.dictionaries(st.text(max_size=4), JSON_VALUES, max_size=3), st.data())
-def test_a_truncated_object_is_never_taken_for_a_whole_one(value, data):
-    text = json.dumps({"k": value})
-    cut = data.draw(st.integers(0, len(text) - 1))
-    with pytest.raises(ReplyError):
-        extract_object(text[:cut], "k")
 
 
 # --- analysts -----------------------------------------------------------------------------------
@@ -160,34 +53,74 @@ def test_an_analysts_edits_and_summary_are_read():
         analyst(
             APPEND,
             {"op": "Insert-After", "target": "# T", "content": "x", "why": "extra"},
-            {"op": "delete", "target": "old", "content": None},
+            {"op": "delete", "target": "old", "content": None, "document": "memory"},
             failure_summary=[
                 {"failure_type": "no risks", "count": "many", "description": "heading missing"},
                 {"failure_type": None, "description": "too long"},
                 17,
             ],
-        )
+        ),
+        "patch",
     )
     assert reply == AnalystReply(
         reasoning="why",
         summary=("no risks: heading missing", "too long"),
-        edits=(
-            ProposedEdit(op="append", content="- be brief"),
+        changes=(
+            BRIEF,
             ProposedEdit(op="insert_after", target="# T", content="x"),
-            ProposedEdit(op="delete", target="old"),
+            ProposedEdit(op="delete", target="old", document="memory"),
         ),
     )
 
 
+def test_suggestions_are_read_with_their_priority():
+    text = json.dumps({"patch": {"reasoning": "r", "revise_suggestions": [SUGGESTION]}})
+    reply = parse_analyst(text, "rewrite_from_suggestions")
+    assert reply.changes == (ProposedSuggestion.model_validate(SUGGESTION),)
+    assert reply.problems == ()
+
+
+def test_a_suggestion_needs_only_its_instruction():
+    rows = [
+        {"instruction": "Say more."},
+        {"type": "Merge Rules", "instruction": "Merge.", "priority_hint": "urgent"},
+        {"type": "add_rule", "title": "without", "instruction": "  "},
+    ]
+    text = json.dumps({"patch": {"revise_suggestions": rows}})
+    reply = parse_analyst(text, "rewrite_from_suggestions")
+    assert reply.changes == (
+        ProposedSuggestion(type="clarify", instruction="Say more."),
+        ProposedSuggestion(type="merge_rules", instruction="Merge."),
+    )
+    assert reply.problems == (
+        "patch.revise_suggestions[0] has the type None, read as 'clarify'",
+        "patch.revise_suggestions[1] has the priority_hint 'urgent', read as 'medium'",
+        "patch.revise_suggestions[2] has no instruction",
+    )
+
+
+def test_a_rewrite_is_read_as_it_stands_region_markers_and_all():
+    text = "---\nname: x\n---\n<!-- APPENDIX_START -->\n- n\n<!-- APPENDIX_END -->\n"
+    rows = [{**REWRITE, "change_summary": "one line"}, {"new_skill": text}, {"new_skill": ""}]
+    reply = parse_analyst(
+        json.dumps({"patch": {"skill_candidates": rows}}), "full_rewrite_minibatch"
+    )
+    assert reply.changes == (
+        ProposedRewrite(title="Shorter", change_summary=("one line",), new_skill="# Skill\n\nBe."),
+        ProposedRewrite(new_skill=text),
+    )
+    assert reply.problems == ("patch.skill_candidates[2] has no new_skill",)
+
+
 def test_success_patterns_are_a_summary_too():
-    reply = parse_analyst(analyst(success_patterns=["names its sources", "", None]))
+    reply = parse_analyst(analyst(success_patterns=["names its sources", "", None]), "patch")
     assert reply.summary == ("names its sources",)
-    assert reply.edits == ()
+    assert reply.changes == ()
 
 
 @pytest.mark.parametrize("batch_size", ["two", None, True, [], {}, -1, 1e300])
 def test_a_batch_size_that_is_no_number_does_no_harm(batch_size):
-    assert len(parse_analyst(analyst(APPEND, batch_size=batch_size)).edits) == 1
+    assert len(parse_analyst(analyst(APPEND, batch_size=batch_size), "patch").changes) == 1
 
 
 @pytest.mark.parametrize(
@@ -211,20 +144,47 @@ def test_a_batch_size_that_is_no_number_does_no_harm(batch_size):
         ),
         ({"op": "delete", "target": " "}, "is 'delete' without a target"),
         ({"op": "append", "content": "\ud800"}, "content that is not valid Unicode"),
+        ({"op": "append", "content": "x" * 60_000}, "has a content of 60000 characters"),
+        (
+            {"op": "append", "content": "<!-- APPENDIX_START --> <!-- SLOW_UPDATE_END -->"},
+            "is 'append' without content",
+        ),
     ],
 )
 def test_one_bad_edit_is_reported_and_the_others_are_kept(row, words):
-    reply = parse_analyst(analyst(APPEND, row, APPEND))
-    assert len(reply.edits) == 2
+    other = {"op": "delete", "target": "old"}
+    reply = parse_analyst(analyst(APPEND, row, other), "patch")
+    assert reply.changes == (BRIEF, ProposedEdit(op="delete", target="old"))
     [problem] = reply.problems
     assert problem.startswith("patch.edits[1] ")
     assert words in problem
 
 
+def test_region_markers_are_taken_out_of_an_edit_and_that_is_recorded():
+    row = {"op": "append", "content": "Be brief.<!-- SLOW_UPDATE_START --> Now."}
+    reply = parse_analyst(analyst(row), "patch")
+    assert reply.changes == (ProposedEdit(op="append", content="Be brief. Now."),)
+    [problem] = reply.problems
+    assert problem == "patch.edits[0] had region markers in its content; they are left out"
+
+
+def test_a_document_that_does_not_exist_is_named_and_the_edit_kept():
+    reply = parse_analyst(analyst({**APPEND, "document": "diary"}), "patch")
+    assert reply.changes == (BRIEF,)
+    assert "names the document 'diary'" in reply.problems[0]
+
+
 def test_a_flood_of_bad_edits_is_reported_in_short():
-    problems = parse_analyst(analyst(*[None] * 500)).problems
+    problems = parse_analyst(analyst(*[None] * 500), "patch").problems
     assert len(problems) == 11
     assert problems[-1] == "and 490 more"
+
+
+def test_a_flood_of_good_edits_ends_somewhere_and_says_so():
+    rows = [{"op": "append", "content": f"rule {n}"} for n in range(MOST_ROWS + 7)]
+    reply = parse_analyst(analyst(*rows), "patch")
+    assert len(reply.changes) == MOST_ROWS
+    assert reply.problems == (f"patch.edits goes on after {MOST_ROWS} rows; 7 are left out",)
 
 
 @pytest.mark.parametrize(
@@ -239,82 +199,182 @@ def test_a_flood_of_bad_edits_is_reported_in_short():
 )
 def test_a_wrong_frame_is_an_error_the_model_can_act_on(reply, words):
     with pytest.raises(ReplyError) as caught:
-        parse_analyst(json.dumps(reply))
+        parse_analyst(json.dumps(reply), "patch")
     assert words in str(caught.value)
+
+
+def test_the_form_of_another_mode_is_an_error_that_names_the_right_key():
+    with pytest.raises(ReplyError, match=r"'patch\.revise_suggestions' must be a list"):
+        parse_analyst(analyst(APPEND), "rewrite_from_suggestions")
 
 
 def test_text_that_cannot_be_stored_is_made_storable():
     text = '{"patch": {"reasoning": "a\\ud800b", "edits": []}, "success_patterns": ["x\\udfff"]}'
-    reply = parse_analyst(text)
+    reply = parse_analyst(text, "patch")
     assert reply.model_dump_json().encode()
     assert (reply.reasoning, reply.summary) == ("a?b", ("x?",))
 
 
-# --- merge and rank -----------------------------------------------------------------------------
+def test_endless_reasoning_is_cut():
+    text = json.dumps({"patch": {"reasoning": "why " * 250_000, "edits": [APPEND]}})
+    reply = parse_analyst(text, "patch")
+    assert len(reply.reasoning) == 5_000
+    assert reply.changes == (BRIEF,)
+
+
+# --- several objects ----------------------------------------------------------------------------
+
+
+def test_edits_of_several_objects_are_read_together_the_last_first():
+    draft = analyst(APPEND, {"op": "delete", "target": "old"})
+    final = analyst({"op": "append", "content": "- be exact"}, APPEND)
+    reply = parse_analyst(f"Draft:\n{draft}\nBetter:\n{final}", "patch")
+    assert reply.changes == (
+        ProposedEdit(op="append", content="- be exact"),
+        BRIEF,
+        ProposedEdit(op="delete", target="old"),
+    )
+    assert reply.problems == (
+        "the reply holds 2 JSON objects with the key 'patch'; they are read together",
+    )
+
+
+def test_an_object_with_a_wrong_frame_does_not_spoil_the_one_beside_it():
+    for text in (analyst(APPEND) + '{"patch": null}', '{"patch": 3}' + analyst(APPEND)):
+        reply = parse_analyst(text, "patch")
+        assert reply.changes == (BRIEF,)
+        assert any("'patch' must be an object" in problem for problem in reply.problems)
+
+
+def test_merges_in_several_objects_are_read_together():
+    one, other = json.dumps({"edits": [APPEND]}), json.dumps({"edits": [{"op": "nothing"}]})
+    reply = parse_merge(one + other, "patch")
+    assert reply.changes == (BRIEF,)
+    assert len(reply.problems) == 2
+
+
+# --- notes of analysts --------------------------------------------------------------------------
+
+
+def test_notes_stand_beside_the_changes_in_every_mode():
+    for mode in MODES:
+        text = json.dumps(
+            {
+                "patch": {CHANGES_KEY[mode]: [ROWS[mode]]},
+                "appendix_notes": ["Remember the\nheading.", {"note": "And the tag."}],
+            }
+        )
+        reply = parse_analyst(text, mode)
+        assert len(reply.changes) == 1
+        assert reply.notes == ("Remember the heading.", "And the tag.")
+        assert reply.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("notes", "kept", "words"),
+    [
+        ("Remember.", (), "appendix_notes is a text, not a list"),
+        ({"a": 1}, (), "appendix_notes is an object, not a list"),
+        ([1, "Good."], ("Good.",), "appendix_notes[0] is a number"),
+        (["", "Good."], ("Good.",), "appendix_notes[0] is empty"),
+        ([None, "Good."], ("Good.",), "appendix_notes[0] is null"),
+        ([{"x": 1}, "Good."], ("Good.",), "appendix_notes[0] is an object"),
+        (["x" * 2_000, "Good."], ("Good.",), "has 2000 characters"),
+        (["Good.<!-- APPENDIX_END -->"], ("Good.",), "had region markers"),
+    ],
+)
+def test_bad_notes_never_cost_a_change(notes, kept, words):
+    reply = parse_analyst(analyst(APPEND, appendix_notes=notes), "patch")
+    assert reply.changes == (BRIEF,)
+    assert reply.notes == kept
+    assert any(words in problem for problem in reply.problems)
+
+
+# --- merges -------------------------------------------------------------------------------------
 
 
 def test_a_merge_is_read_whatever_it_claims_about_support():
     rows = [
         {**APPEND, "support_count": "several", "source_type": "failure"},
-        {**APPEND, "support_count": None, "source_type": "guess"},
+        {"op": "append", "content": "x", "support_count": None, "source_type": "guess"},
         {"op": "replace"},
     ]
-    reply = parse_merge(json.dumps({"reasoning": "one", "edits": rows}))
-    edit = ProposedEdit(op="append", content="- be brief")
+    reply = parse_merge(json.dumps({"reasoning": "one", "edits": rows}), "patch")
     assert reply == MergeReply(
         reasoning="one",
-        edits=(edit, edit),
+        changes=(BRIEF, ProposedEdit(op="append", content="x")),
         problems=("edits[2] is 'replace' without a target",),
     )
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_a_merge_has_the_changes_of_its_mode(mode):
+    [change] = parse_merge(json.dumps({CHANGES_KEY[mode]: [ROWS[mode]]}), mode).changes
+    assert change.model_dump(mode="json", exclude_defaults=True).items() <= ROWS[mode].items()
+
+
 def test_a_merge_without_a_list_of_edits_is_an_error():
     with pytest.raises(ReplyError, match="'edits' must be a list of edits, not a text"):
-        parse_merge('{"edits": "none"}')
+        parse_merge('{"edits": "none"}', "patch")
 
 
-def test_a_ranking_keeps_valid_indices_in_order():
-    reply = parse_rank(
-        '{"reasoning": "r", "selected_indices": [3, true, 0, "1", 3, 9, -1, 2.0]}', 4
+# --- what is left of a broken reply -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_whole_changes_are_rescued_from_a_reply_that_is_cut_off(mode):
+    text = json.dumps({"patch": {"reasoning": "r", CHANGES_KEY[mode]: [ROWS[mode]] * 2}})
+    cut_off = text[: text.rindex("{") + 12]
+    with pytest.raises(ReplyError, match="cut off"):
+        parse_analyst(cut_off, mode)
+    rescued = salvaged_analyst(cut_off, mode)
+    assert rescued is not None
+    assert rescued.changes == parse_analyst(text, mode).changes
+
+
+def test_whole_changes_are_rescued_wherever_they_stand():
+    for text in (
+        json.dumps({"edits": [APPEND, 3]}),
+        json.dumps({"answer": {"patch": [[APPEND]]}}),
+        '{"patch": {"edits": [' + json.dumps(APPEND) + ", {oops}]}}",
+        json.dumps([APPEND]),
+    ):
+        with pytest.raises(ReplyError):
+            parse_analyst(text, "patch")
+        rescued = salvaged_analyst(text, "patch")
+        assert rescued is not None
+        assert rescued.changes == (BRIEF,)
+
+
+@pytest.mark.parametrize("text", ["", "words", '{"patch": {"edits": []}}', '{"op": "append"', "{"])
+def test_nothing_is_rescued_from_nothing(text):
+    assert salvaged_analyst(text, "patch") is None
+
+
+def test_a_hostile_megabyte_gives_nothing_to_rescue():
+    for text in ('{"a":' * 200_000, "{" * 1_000_000, '{"op":{' * 130_000, '{"a" b}' * 140_000):
+        assert salvaged_analyst(text, "patch") is None
+
+
+# --- becoming changes ---------------------------------------------------------------------------
+
+
+def test_a_proposal_becomes_a_change_with_our_provenance():
+    support = ("t1", "t2")
+    assert BRIEF.as_change("success", support, "memory") == Edit(
+        op="append",
+        content="- be brief",
+        document="memory",
+        source_type="success",
+        support=support,
     )
-    assert reply.selected_indices == (3, 0)
-    assert reply.reasoning == "r"
-    assert len(reply.problems) == 6
-    assert reply.problems[0] == "selected_indices[1] is True, not an edit's index"
-    assert reply.problems[2] == "selected_indices[4] repeats 3"
-
-
-def test_a_ranking_may_select_nothing():
-    assert parse_rank('{"selected_indices": []}', 4) == RankReply()
-
-
-@pytest.mark.parametrize(
-    "text",
-    ['{"selected_indices": 3}', '{"selected_indices": [4, false]}', '{"selected_indices": null}'],
-)
-def test_a_ranking_without_any_valid_index_is_an_error(text):
-    with pytest.raises(ReplyError, match="'selected_indices' must"):
-        parse_rank(text, 4)
-
-
-KEYS = st.sampled_from(
-    ["patch", "edits", "selected_indices", "op", "target", "content", "reasoning",
-     "failure_summary", "success_patterns"]
-)  # fmt: skip
-HOSTILE = st.recursive(
-    JSON_VALUES | st.sampled_from(["append", "delete", "\ud800"]),
-    lambda inner: st.dictionaries(KEYS, inner, max_size=4) | st.lists(inner, max_size=3),
-    max_leaves=12,
-).map(json.dumps)
-
-
-@settings(deadline=None)
-@given(st.text() | HOSTILE | st.tuples(HOSTILE, st.text(max_size=3), HOSTILE).map("".join))
-def test_any_text_gives_a_value_or_a_reply_error(text):
-    for parse in (parse_analyst, parse_merge, lambda reply: parse_rank(reply, 3)):
-        try:
-            reply = parse(text)
-        except ReplyError as error:
-            assert str(error).encode()
-        else:
-            assert reply.model_dump_json().encode()
+    said = ProposedEdit(op="append", content="x", document="skill")
+    assert said.as_change("failure", support, "memory").document == "skill"
+    suggestion = ProposedSuggestion.model_validate(SUGGESTION)
+    assert suggestion.as_change("failure", support, "skill") == Suggestion.model_validate(
+        {**SUGGESTION, "source_type": "failure", "support": support}
+    )
+    rewrite = ProposedRewrite.model_validate(REWRITE)
+    assert rewrite.as_change("failure", support, "skill") == Rewrite.model_validate(
+        {**REWRITE, "source_type": "failure", "support": support}
+    )

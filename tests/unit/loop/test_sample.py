@@ -120,3 +120,22 @@ def test_the_order_of_a_known_seed_stays_what_it_was():
     plan = plan_of(6, batch_size=3)
     found = [ids(sample.batch_of(plan, step)) for step in (1, 2, 3)]
     assert found == [["t-2", "t-1", "t-3"], ["t-5", "t-4", "t-0"], ["t-2", "t-4", "t-5"]]
+
+
+# --- the end of an epoch ------------------------------------------------------------------------
+
+
+def test_the_order_of_an_epoch_end_holds_each_train_item_once():
+    plan = plan_of(30)
+    assert sorted(ids(sample.slow_order(plan, 2))) == sorted(ids(plan.splits.train))
+    assert sample.slow_order(plan, 2) == sample.slow_order(plan, 2)
+
+
+def test_the_order_of_an_epoch_end_repeats_that_of_no_epoch():
+    plan = plan_of(40, epochs=30)
+    heads = {tuple(epoch_order(plan, epoch)[:10]) for epoch in range(1, 31)}
+    slow = {tuple(ids(sample.slow_order(plan, epoch))[:10]) for epoch in range(2, 16)}
+    assert len(heads) == 30 and len(slow) == 14
+    assert not heads & slow
+    overlap = [len(set(one) & set(other)) for one in heads for other in slow]
+    assert 2 < sum(overlap) / len(overlap) < 3, "a quarter of ten, as chance has it"

@@ -34,6 +34,39 @@ def test_cosine_falls_slowly_then_fast_then_slowly():
     assert budgets("cosine", 8, 0, 4) == [7, 4, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "high", "low", "expected"),
+    [
+        ("linear", 4, 2, [4, 3, 2, 2]),
+        ("linear", 5, 2, [4, 4, 3, 2]),
+        ("linear", 6, 1, [5, 4, 2, 1]),
+        ("cosine", 4, 2, [4, 3, 2, 2]),
+        ("cosine", 5, 2, [5, 4, 2, 2]),
+        ("cosine", 9, 2, [8, 6, 3, 2]),
+    ],
+)
+def test_budgets_of_four_steps_halves_rounded_to_even(scheduler, high, low, expected):
+    assert budgets(scheduler, high, low, 4) == expected
+
+
+@pytest.mark.parametrize("scheduler", ["constant", "linear", "cosine"])
+def test_without_control_or_with_whole_rewrites_there_is_no_limit(scheduler):
+    for key, value in (
+        ("lr_control_mode", "none"),
+        ("skill_update_mode", "full_rewrite_minibatch"),
+    ):
+        settings = Optimizer.model_validate({key: value, "lr_scheduler": scheduler})
+        assert [edit_budget(settings, step, 4) for step in (1, 4)] == [None, None]
+
+
+@pytest.mark.parametrize("mode", ["fixed", "autonomous"])
+def test_an_autonomous_run_has_the_scheduled_budget_to_fall_back_on(mode):
+    settings = Optimizer.model_validate(
+        {"lr_control_mode": mode, "learning_rate": 8, "min_learning_rate": 0}
+    )
+    assert [edit_budget(settings, step, 4) for step in range(1, 5)] == [7, 4, 1, 0]
+
+
 def test_the_first_step_is_already_lowered():
     assert edit_budget(optimizer("linear", 10, 0), 1, 2) == 5
 

@@ -1,60 +1,53 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from typing import Any
 
 import pytest
-from loop_values import Table, edit, merged, step_of, with_step
-from scripted_run import ScriptedRun
+from loop_values import edit
+from stage_values import Bench, messages_of, rewrite_to, suggestion
 
-from skillopt.domain.events import StepStarted
-from skillopt.domain.messages import decode_messages
-from skillopt.loop.select import Selecting, select
+from skillopt.domain.events import Selected
+from skillopt.loop.decision import StageResult
+from skillopt.loop.select import select
 
 EDITS = tuple(edit(f"Rule {number}.") for number in range(5))
 
 
-class Choice:
-    """A step with five merged edits; the ranking call is answered by the test."""
+class Choice(Bench):
+    """A step with merged edits; the ranking call is answered by the test."""
 
-    def __init__(self, budget: int, n_edits: int = 5) -> None:
-        self.run = ScriptedRun().until(StepStarted)
-        step = step_of(self.run)
-        started = step.started.model_copy(update={"edit_budget": budget})
-        self.step = merged(replace(step, started=started), EDITS[:n_edits])
-        self.state, self.facts = with_step(self.run.state, self.step), Table()
+    def __init__(self, budget: int | None, n_edits: int = 5, **more: Any) -> None:
+        super().__init__(budget=budget, **more)
+        self.merged(*EDITS[:n_edits])
 
-    def look(self) -> Selecting:
-        return select(self.state, self.facts, self.run.factory, self.step)
-
-    def reply(self, text: str) -> Selecting:
-        self.facts.reply(self.look().wanted[0].id, text)
-        return self.look()
-
-    def rank(self, *indices: object) -> Selecting:
-        return self.reply(json.dumps({"selected_indices": list(indices)}))
+    def rank(self, *indices: object) -> StageResult[Selected]:
+        return self.reply(select, {"selected_indices": list(indices)})
 
 
-def chosen(found: Selecting) -> tuple[list[str], str]:
-    assert found.selected is not None
-    return [one.content for one in found.selected.edits], found.selected.how
+def chosen(found: StageResult[Selected]) -> tuple[list[str], str]:
+    assert found.event is not None
+    return [one.content for one in found.event.edits], found.event.how
 
 
-@pytest.mark.parametrize("budget", [5, 9])
+@pytest.mark.parametrize("budget", [5, 9, None])
 def test_edits_within_the_budget_are_all_taken_without_a_call(budget):
-    found = Choice(budget).look()
-    assert found.wanted == ()
+    found = Choice(budget).look(select)
     assert chosen(found) == ([one.content for one in EDITS], "all")
 
 
 def test_a_budget_of_zero_takes_nothing_and_asks_nobody():
-    found = Choice(0).look()
-    assert found.wanted == ()
-    assert chosen(found) == ([], "none")
+    assert chosen(Choice(0).look(select)) == ([], "none")
 
 
 def test_without_edits_nothing_is_selected():
-    assert chosen(Choice(2, n_edits=0).look()) == ([], "none")
+    assert chosen(Choice(2, n_edits=0).look(select)) == ([], "none")
+
+
+@pytest.mark.parametrize(("decided", "how"), [(0, "none"), (5, "all")])
+def test_the_budget_that_the_optimizer_chose_beats_the_scheduled_one(decided, how):
+    found = Choice(2).decided(decided).look(select)
+    assert chosen(found) == ([one.content for one in EDITS[:decided]], how)
 
 
 def test_the_ranked_order_is_the_order_of_application():
@@ -69,38 +62,71 @@ def test_fewer_than_the_budget_is_the_models_choice():
     assert chosen(Choice(3).rank(2)) == (["Rule 2."], "ranked")
 
 
-def test_indices_that_are_no_edit_are_left_out():
-    assert chosen(Choice(2).rank(7, True, "1", 3, 3, 0)) == (["Rule 3.", "Rule 0."], "ranked")
+def test_indices_that_are_no_edit_are_left_out_and_told():
+    found = Choice(2).rank(7, True, "1", 3, 3, 0)
+    assert chosen(found) == (["Rule 3.", "Rule 0."], "ranked")
+    assert found.event is not None
+    assert "selected_indices[0] is 7" in found.event.problem
 
 
 def test_an_empty_selection_falls_back_to_the_first_edits():
     found = Choice(2).rank()
     assert chosen(found) == (["Rule 0.", "Rule 1."], "fallback")
-    assert found.selected is not None
-    assert found.selected.problem == "the ranking selected nothing"
+    assert found.event is not None
+    assert found.event.problem == "the ranking selected nothing"
 
 
 def test_an_unreadable_ranking_is_repaired():
     choice = Choice(2)
-    assert choice.reply("no JSON").selected is None
+    assert choice.reply(select, "no JSON").event is None
     assert chosen(choice.rank(3)) == (["Rule 3."], "repaired")
 
 
-def test_a_ranking_unreadable_twice_falls_back():
+@pytest.mark.parametrize(
+    "text", ["no JSON", "", "[0, 1]", '{"selected_indices": 1}', '{"selected_indices": [9, null]}']
+)
+def test_a_ranking_unreadable_twice_falls_back(text):
     choice = Choice(2)
-    choice.reply("no JSON")
-    assert chosen(choice.reply("no JSON again")) == (["Rule 0.", "Rule 1."], "fallback")
+    choice.reply(select, text)
+    found = choice.reply(select, text)
+    assert chosen(found) == (["Rule 0.", "Rule 1."], "fallback")
+    assert found.event is not None
+    assert "asked again" in found.event.problem
 
 
 def test_a_ranking_that_was_given_up_selects_nothing_yet():
-    choice = Choice(2)
-    job = choice.look().wanted[0]
-    choice.state = replace(choice.state, given_up={job.id: "timeout"})
-    assert choice.look() == Selecting(given_up="timeout")
+    assert Choice(2).give_up(select) == StageResult(given_up="timeout")
 
 
-def test_the_prompt_says_how_many_are_wanted():
-    choice = Choice(2)
-    system, user = decode_messages(choice.look().wanted[0].blobs[0])
-    assert system.content == choice.run.plan.templates["rank"]
-    assert "Select at most 2 edits." in user.content
+def test_the_prompt_shows_the_documents_the_meta_skill_and_how_many_are_wanted():
+    choice = Choice(2, meta_skill="Small edits survive.")
+    [job] = choice.look(select).wanted
+    assert messages_of(job)[0].content == choice.plan.templates["rank"]
+    prompt = choice.prompt(select)
+    assert choice.plan.skill.strip() in prompt["Current skill"]
+    assert prompt["What editing has taught so far"] == "Small edits survive."
+    assert prompt["Edits wanted"] == "Select at most 2 edits."
+    assert [row["content"] for row in json.loads(prompt["Edits"])] == [e.content for e in EDITS]
+
+
+def test_suggestions_are_ranked_like_edits():
+    choice = Bench(budget=1, optimizer={"skill_update_mode": "rewrite_from_suggestions"})
+    choice.merged(suggestion("Headings."), suggestion("Sources."))
+    prompt = choice.prompt(select)
+    assert [row["instruction"] for row in json.loads(prompt["Suggestions"])] == [
+        "Headings.",
+        "Sources.",
+    ]
+    assert prompt["Edits wanted"] == "Select at most 1 suggestions."
+    found = choice.reply(select, {"selected_indices": [1]}).event
+    assert [one.instruction for one in found.edits] == ["Sources."]
+
+
+def test_rewrites_are_never_ranked_the_first_one_is_kept():
+    choice = Bench(budget=None, optimizer={"skill_update_mode": "full_rewrite_minibatch"})
+    choice.merged(rewrite_to("# A\n"), rewrite_to("# B\n"))
+    found = choice.look(select)
+    assert found.wanted == ()
+    assert found.event is not None
+    assert [one.new_skill for one in found.event.edits] == ["# A\n"]
+    assert found.event.problem == "of 2 rewrites the first is kept"

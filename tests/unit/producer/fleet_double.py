@@ -237,7 +237,9 @@ class Bench:
         return fold(plan, self.events(plan.run_id))
 
     def cache_hits(self, run: str) -> int:
-        return LedgerFacts(run, self.state.runs.ledger(run), self.state.results).cache_hits
+        return LedgerFacts(
+            run, self.state.runs.ledger(run), self.state.results, self.state.blobs
+        ).cache_hits
 
 
 def decisions(events: Sequence[Event]) -> tuple[Event, ...]:

@@ -4,7 +4,7 @@ import pytest
 from fleet_double import TIMING, Bench, Trouble, decisions, undisturbed
 from scripted_run import make_plan
 
-from producer.driver import MIN_WINDOW
+from producer.wants import MIN_WINDOW
 from skillopt.domain.events import (
     Finished,
     GaveUp,

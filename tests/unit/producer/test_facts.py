@@ -25,7 +25,7 @@ class Shelf:
         self.ledger[job] = done.line
 
     def facts(self) -> LedgerFacts:
-        return LedgerFacts("r1", self.ledger, self.store.state().results)
+        return LedgerFacts("r1", self.ledger, self.store.state().results, self.store.state().blobs)
 
 
 def test_lines_come_from_the_ledger_and_bodies_from_the_results():
@@ -111,7 +111,7 @@ def test_hits_are_the_results_that_others_paid_for():
 
 def test_a_line_that_is_not_understood_is_corruption_and_names_the_job():
     with pytest.raises(StateCorrupt, match="'j1'"):
-        LedgerFacts("r1", {"j1": "{}"}, Store().state().results)
+        LedgerFacts("r1", {"j1": "{}"}, Store().state().results, Store().state().blobs)
 
 
 def test_a_body_that_is_not_understood_is_corruption_and_names_the_job():

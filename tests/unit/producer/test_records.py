@@ -1,29 +1,21 @@
 from __future__ import annotations
 
 import pytest
+from recorded_runs import MODES, end_calls, run_of, step_calls, stored_calls
 from scripted_run import ScriptedRun
 
-from producer.folder.optimizer_calls import collect_optimizer
+from producer.folder.moments import Moments
 from producer.folder.rollouts import EXPIRED, Scope, collect, locate
-from producer.folder.stored import StoredCalls
 from producer.records import decode_record, encode_records
-from skillopt.domain.events import GaveUp, Measured, Reflected, Selected
+from skillopt.domain.events import Finished, GaveUp, LeftOut, Measured, Reflected, Selected
 from skillopt.domain.outcome import LedgerLine
 from skillopt.errors import StateCorrupt
 
 
-def stored_calls(run: ScriptedRun) -> StoredCalls:
-    return StoredCalls(run.store.state(), run.state.run, run)
-
-
 def baseline(run: ScriptedRun):
     plan = run.plan
-    scope = Scope("baseline", None, plan.initial_key, "val", plan.splits.val, 1)
+    scope = Scope("baseline", plan.initial_key, "val", plan.splits.val, range(1))
     return collect(run.state, stored_calls(run), locate(run.state, run, scope), scope)
-
-
-def optimizer_calls(run: ScriptedRun, step: int = 1):
-    return collect_optimizer(run.state, stored_calls(run), run, run.state.steps[step - 1])
 
 
 def test_an_attempt_is_recorded_with_what_was_sent_answered_and_judged():
@@ -92,7 +84,7 @@ def test_a_lost_trajectory_leaves_the_reply():
 
 def test_an_attempt_that_was_given_up_says_why():
     run = ScriptedRun()
-    job = run.factory.rollout(run.plan.initial_key, run.plan.splits.val[0], 0).id
+    job = run.factory.rollout(run.plan.initial_key, run.plan.initial, run.plan.splits.val[0], 0).id
     run.record(GaveUp(jobs={job: "timeout: no answer in 120 s"}))
     record = baseline(run)[0]
     assert (record.outcome, record.problem) == ("missing", "timeout: no answer in 120 s")
@@ -122,39 +114,99 @@ def test_a_filtered_task_is_invalid_with_its_reason():
     assert record.problem == "the content filter refused the prompt"
 
 
-def test_the_optimizer_calls_of_a_step_are_found_again_long_after_it():
-    run = ScriptedRun().finish()
-    asked = {}
-    for step in run.state.steps:
-        for record in optimizer_calls(run, step.started.step):
-            asked[record.job] = record
-            assert record.outcome == "scored"
-            assert record.reply is not None
-            assert record.receipt.calls == 1
-            assert record.messages[0].role == "system"
+def test_a_result_that_came_after_the_task_was_given_up_is_not_shown():
+    run = ScriptedRun().until(Measured)
+    job = baseline(run)[0].rollout
+    run.record(GaveUp(jobs={job: "timeout: no answer in 120 s"}))
+    record = baseline(run)[0]
+    assert (record.outcome, record.hard, record.reply) == ("missing", None, None)
+
+
+def test_a_task_that_a_person_left_out_says_so_and_has_no_score():
+    run = ScriptedRun().until(Measured)
+    run.record(LeftOut(items={"val-alpha": "its answer is wrong"}))
+    record = baseline(run)[0]
+    assert (record.outcome, record.hard, record.reply) == ("left_out", None, None)
+    assert record.problem == "a person left the task out: its answer is wrong"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_optimizer_call_of_a_run_is_found_again_long_after_it(mode):
+    run = run_of(mode).finish()
+    assert isinstance(run.events[-1], Finished)
+    found = [record for step in run.state.steps for record in step_calls(run, step.started.step)]
+    found += [record for epoch in run.state.epoch_ends for record in end_calls(run, epoch)]
+    for record in found:
+        assert (record.outcome, record.problem) == ("scored", "")
+        assert record.reply is not None
+        assert record.receipt.calls == 1
+        assert record.messages[0].role == "system"
     made = {job for job, wanted in run.performed.items() if wanted.role == "optimizer"}
-    assert set(asked) == made
-    assert {record.call for record in asked.values()} >= {"reflect_failure", "merge", "rank"}
+    assert {record.job for record in found} == made
+
+
+@pytest.mark.parametrize(
+    ("mode", "stages"),
+    [
+        ("edits", {"reflect_failure", "merge", "rank"}),
+        ("rewrite", {"reflect_failure", "merge", "rank", "rewrite"}),
+        ("full rewrite", {"reflect_failure", "merge"}),
+        ("autonomous", {"reflect_failure", "merge", "learning_rate", "rank"}),
+        ("notes", {"reflect_failure", "merge", "rank", "consolidate"}),
+        ("several samples", {"reflect_contrast", "merge", "rank"}),
+        ("short", {"reflect_failure", "merge", "rank", "compress"}),
+    ],
+)
+def test_the_calls_of_each_stage_are_among_a_steps_records(mode, stages):
+    run = run_of(mode).finish()
+    calls = [call for step in run.state.steps for call in step_calls(run, step.started.step)]
+    assert {call.call for call in calls} >= stages
+
+
+def test_the_calls_of_an_epochs_end_name_the_tasks_compared():
+    run = run_of("slow update").finish()
+    epoch, end = next((e, end) for e, end in run.state.epoch_ends.items() if end.compared.pairs)
+    calls = end_calls(run, epoch)
+    assert [call.call for call in calls] == ["slow_update", "meta_skill"]
+    assert {call.items for call in calls} == {tuple(pair.item for pair in end.compared.pairs)}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_two_calls_of_a_stage_have_the_same_label(mode):
+    run = run_of(mode).finish()
+    for step in run.state.steps:
+        labels = [record.label for record in step_calls(run, step.started.step)]
+        assert len(labels) == len(set(labels))
+
+
+def test_a_prompt_is_the_one_that_was_sent_although_the_document_changed_since():
+    run = run_of("slow update").finish()
+    assert run.state.current != run.plan.initial_key
+    first = next(call for call in step_calls(run, 1) if call.call == "reflect_failure")
+    assert run.plan.skill.strip() in first.messages[1].content
+    lesson = run.state.meta_skill
+    assert lesson
+    assert lesson not in first.messages[1].content
 
 
 def test_a_repair_is_a_call_of_its_own():
     run = ScriptedRun(garbles=True).until(Selected)
-    labels = [record.label for record in optimizer_calls(run)]
+    labels = [record.label for record in step_calls(run)]
     assert "step 1 / reflect failure 0" in labels
     assert "step 1 / reflect failure 0 / repair" in labels
 
 
 def test_an_analysis_names_the_tasks_it_was_shown():
     run = ScriptedRun().until(Selected)
-    shown = [item for r in optimizer_calls(run) if r.call == "reflect_failure" for item in r.items]
+    shown = [item for r in step_calls(run) if r.call == "reflect_failure" for item in r.items]
     assert sorted(shown) == sorted(run.state.steps[0].started.items)
 
 
 def test_an_expired_optimizer_reply_is_missing_and_keeps_its_prompt():
     run = ScriptedRun().until(Selected)
-    first = optimizer_calls(run)[0]
+    first = step_calls(run)[0]
     del run.store.results[first.job]
-    again = optimizer_calls(run)[0]
+    again = step_calls(run)[0]
     assert (again.job, again.outcome, again.reply) == (first.job, "missing", None)
     assert again.messages == first.messages
 
@@ -162,16 +214,35 @@ def test_an_expired_optimizer_reply_is_missing_and_keeps_its_prompt():
 def test_an_analysis_whose_attempts_expired_is_missing_without_its_prompt():
     run = ScriptedRun().until(Reflected)
     run.store.results.clear()
-    records = optimizer_calls(run)
+    records = step_calls(run)
     assert [(r.outcome, r.job, r.messages) for r in records[:2]] == [("missing", None, None)] * 2
 
 
 def test_records_survive_writing_and_reading():
     run = ScriptedRun().until(Selected)
-    records = [*baseline(run), *optimizer_calls(run)]
+    records = [*baseline(run), *step_calls(run)]
     assert [decode_record(line) for line in encode_records(records).splitlines()] == records
 
 
 def test_a_line_that_is_no_record_is_an_error():
     with pytest.raises(StateCorrupt, match="not understood"):
         decode_record(b'{"kind": "hologram"}')
+
+
+def test_a_comparison_whose_attempts_expired_is_missing_without_its_prompts():
+    run = run_of("slow update").finish()
+    assert {call.outcome for call in end_calls(run, 2)} == {"scored"}
+    item = next(p.item for p in run.state.epoch_ends[2].compared.pairs if "fail" in p.change)
+    for job, wanted in run.performed.items():
+        if f" / {item} / " in wanted.label:
+            run.store.results.pop(job)
+    records = end_calls(run, 2)
+    assert [record.call for record in records] == ["slow_update", "meta_skill"]
+    assert {(r.outcome, r.job, r.messages) for r in records} == {("missing", None, None)}
+
+
+def test_a_log_that_lacks_an_event_of_the_state_is_an_error():
+    run = ScriptedRun().until(Reflected)
+    moments = Moments(run.plan, lambda: run.events[:-1])
+    with pytest.raises(StateCorrupt, match="lacks an event"):
+        moments.of(run.state.steps[0].reflected)

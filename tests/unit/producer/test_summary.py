@@ -3,11 +3,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from scripted_run import ScriptedRun, make_plan
+from recorded_runs import run_of
+from scripted_run import Models, ScriptedRun, make_plan
 
 from producer.run_folder import RunFolder
-from producer.summary import exit_code, score_of, summarize
-from skillopt.domain.events import ItemScore, Measured, Measurement, Paused
+from producer.scores import score_of
+from producer.summary import exit_code, summarize
+from skillopt.domain.events import ItemScore, LeftOut, Measured, Measurement, Paused
+from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.item import Splits
 from skillopt.state.ports import Amount, Spend
 
@@ -64,6 +67,14 @@ def test_json_has_the_documented_fields():
     assert documented <= keys
 
 
+def test_the_documents_have_the_documented_fields():
+    summary = json.loads(summary_of(ScriptedRun().finish()).model_dump_json())
+    assert {"hash", "val", "test"} <= set(summary["initial"])
+    for name in ("best", "final"):
+        assert {"hash", "step", "val", "test"} <= set(summary[name])
+        assert {"hard", "soft", "n", "coverage"} <= set(summary[name]["val"])
+
+
 def test_what_was_not_measured_is_null_not_zero():
     summary = json.loads(summary_of(ScriptedRun(), priced=False).model_dump_json())
     assert summary["initial"]["val"] is None
@@ -85,7 +96,8 @@ def test_a_run_without_test_tasks_has_no_test_scores():
 
 def test_the_interval_surrounds_the_score_and_stays_within_bounds():
     items = {str(i): ItemScore(status="scored", hard=1.0, soft=0.5) for i in range(10)}
-    score = score_of(Measurement(skill="s", split="val", items=items))
+    score = score_of(Measurement(skill="s", split="val", items=items), make_plan())
+    assert score.interval_method == "wilson"
     low, high = score.interval
     assert 0.6 < low < score.hard == 1.0
     assert high == pytest.approx(1.0)
@@ -93,8 +105,9 @@ def test_the_interval_surrounds_the_score_and_stays_within_bounds():
 
 def test_a_measurement_without_any_score_has_neither_mean_nor_interval():
     items = {"a": ItemScore(status="invalid"), "b": ItemScore(status="missing")}
-    score = score_of(Measurement(skill="s", split="val", items=items))
+    score = score_of(Measurement(skill="s", split="val", items=items), make_plan())
     assert (score.hard, score.soft, score.interval, score.n) == (None, None, None, 0)
+    assert score.interval_method is None
 
 
 def test_tasks_left_out_are_named_in_a_warning():
@@ -159,3 +172,123 @@ def test_analyses_that_gave_nothing_usable_are_counted_in_a_warning():
     run = ScriptedRun(garbles=True, repairs=False).finish()
     (warning,) = summary_of(run).warnings
     assert warning.endswith("analyses gave no usable reply and were dropped")
+
+
+# --- the modes ----------------------------------------------------------------------------------
+
+
+def with_tags(run: ScriptedRun, **tags: tuple[str, ...]) -> ScriptedRun:
+    splits = run.plan.splits
+    val = tuple(one.model_copy(update={"tags": tags.get(one.id[4:], ())}) for one in splits.val)
+    plan = run.plan.model_copy(update={"splits": splits.model_copy(update={"val": val})})
+    return ScriptedRun(plan, models=run.models)
+
+
+def test_scores_are_also_given_by_tag():
+    run = with_tags(ScriptedRun(), alpha=("greek", "first"), beta=("greek",), unknown=("odd",))
+    summary = summary_of(run.finish())
+    by_tag = {tag: score.model_dump() for tag, score in summary.best.val.by_tag.items()}
+    assert by_tag == {
+        "first": {"hard": 1.0, "soft": 1.0, "n": 1},
+        "greek": {"hard": 1.0, "soft": 1.0, "n": 2},
+        "odd": {"hard": 0.0, "soft": 0.0, "n": 1},
+    }
+    assert summary.initial.val.by_tag["greek"].hard == 0.0
+    assert summary.best.test.by_tag == {}
+
+
+def test_a_tag_whose_tasks_have_no_score_has_no_mean():
+    run = with_tags(ScriptedRun(models=Models(filtered="val-beta")), beta=("only",))
+    tag = summary_of(run.finish()).initial.val.by_tag["only"]
+    assert (tag.hard, tag.soft, tag.n) == (None, None, 0)
+
+
+def test_with_a_memory_each_document_has_a_hash_of_its_own():
+    run = run_of("memory").finish()
+    summary = summary_of(run)
+    documents = run.state.texts[run.state.best]
+    assert summary.best.hash == run.state.best
+    assert summary.best.skill_hash == text_hash(documents.skill) != summary.best.hash
+    assert summary.best.memory_hash == text_hash(documents.memory)
+    assert summary.initial.memory_hash == text_hash(run.plan.memory)
+    plain = summary_of(ScriptedRun())
+    assert (plain.initial.memory_hash, plain.initial.skill_hash) == (None, plain.initial.hash)
+
+
+def test_slow_updates_are_counted_apart_from_steps():
+    run = run_of("slow update").finish()
+    summary = summary_of(run)
+    assert summary.steps == len(run.state.steps) == 6
+    ends = summary.epoch_ends
+    assert (ends.accepted, ends.rejected, ends.skipped, ends.meta_learned) == (1, 1, 0, 2)
+    assert (summary.best.step, summary.best.source) == (4, "slow_update")
+    assert (summary.final.step, summary.final.source) == (4, "slow_update")
+
+
+def test_what_was_kept_by_force_is_counted_by_its_verdict_and_once_more():
+    run = run_of("forced").finish()
+    summary = summary_of(run)
+    rejected = [step for step in run.state.steps if step.gated and step.gated.verdict == "reject"]
+    assert (summary.rejected, summary.forced) == (len(rejected), len(rejected))
+    assert rejected
+    assert summary.steps == summary.accepted + summary.rejected + summary.skipped
+    assert summary.final.hash == run.state.current
+    assert summary.final.hash != summary.best.hash
+    assert summary.final.step > summary.best.step
+
+
+def test_underpowered_gates_are_steps_that_were_neither_accepted_nor_rejected():
+    run = run_of("several samples").finish()
+    summary = summary_of(run)
+    assert summary.underpowered > 0
+    assert summary.steps == len(run.state.steps)
+    assert summary.accepted + summary.rejected + summary.underpowered + summary.skipped == 4
+
+
+def test_several_samples_say_how_their_interval_was_found():
+    score = summary_of(run_of("several samples").finish()).initial.val
+    assert score.interval_method == "wilson_effective_n"
+    assert score.interval[0] <= score.hard <= score.interval[1]
+
+
+def test_tasks_that_a_person_left_out_are_named_with_the_reason():
+    run = ScriptedRun().until(Measured)
+    run.record(LeftOut(items={"val-unknown": "nobody knows it"}))
+    summary = summary_of(run.finish())
+    assert "tasks left out of every comparison by a person: val-unknown (nobody knows it)" in (
+        summary.warnings
+    )
+    assert summary.best.val.coverage < 1.0
+
+
+def test_kept_changes_that_repeat_tasks_are_warned_of():
+    run = ScriptedRun().finish()
+    step = run.state.steps[0]
+    assert step.gated.adopted
+    copied = step.proposed.model_copy(update={"copied_from": ("train-0",)})
+    run.state = type(run.state)(
+        **{**vars(run.state), "steps": (type(step)(**{**vars(step), "proposed": copied}),)}
+    )
+    warning = "changes that were kept repeat the text of train tasks: train-0"
+    assert warning in summary_of(run).warnings
+
+
+def test_an_aa_run_reports_how_far_apart_its_arms_are():
+    plan = make_plan(mode="aa", arms=3, skill="Always say alpha.\nAlways say beta.\n")
+    run = ScriptedRun(plan, models=Models(spread=0.6)).finish()
+    summary = summary_of(run)
+    assert summary.reason == "the document was measured 3 times on val"
+    noise = summary.noise
+    assert [arm.hard for arm in noise.arms] == list(noise.means)
+    assert noise.spread == pytest.approx(max(noise.means) - min(noise.means))
+    assert 0 < noise.flipped <= 1
+    assert (noise.items, noise.comparisons) == (4, 6)
+    assert noise.accepted == sum(a > b for a in noise.means for b in noise.means)
+    assert (summary.evaluated, summary.steps) == (None, 0)
+
+
+def test_one_arm_alone_shows_no_noise():
+    plan = make_plan(mode="aa", arms=2)
+    noise = summary_of(ScriptedRun(plan).until(Measured)).noise
+    assert (len(noise.arms), noise.spread, noise.accepted) == (1, None, None)
+    assert summary_of(ScriptedRun()).noise is None

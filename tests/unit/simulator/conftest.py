@@ -5,11 +5,48 @@ from typing import Any
 
 import pytest
 
+from skillopt.domain.templates import fill
+from skillopt.loop.templates import packaged
 from skillopt.simulator.behaviour import Reply, reply_to
 from skillopt.simulator.options import SimulatorOptions
 from skillopt.simulator.request import ChatRequest, read_request
 
 TASK = "Write a note on whether the village library should open on Sundays."
+
+
+FORMS = {
+    "patch": "form_edits",
+    "rewrite_from_suggestions": "form_suggestions",
+    "full_rewrite_minibatch": "form_rewrite",
+}
+
+
+@pytest.fixture
+def prompts() -> Callable[..., str]:
+    """Give a packaged system prompt with its slots filled."""
+
+    def prompt(
+        stage: str,
+        mode: str = "patch",
+        *,
+        notes: bool = False,
+        both: bool = False,
+        skill: str = "",
+        memory: str = "",
+        error: str = "",
+    ) -> str:
+        texts = packaged()
+        slots = {
+            "form": texts[FORMS[mode]],
+            "skill_aware": texts["skill_aware"] if notes else "",
+            "documents": texts["two_documents"] if both else "",
+            "skill": skill,
+            "memory": f"## Memory\n\n{memory}\n" if memory else "",
+            "error": error,
+        }
+        return fill(texts[stage], slots)
+
+    return prompt
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from skillopt.loop.templates import packaged
 from skillopt.simulator.options import SimulatorOptions
 from skillopt.simulator.target import REFUSAL
 
@@ -24,9 +23,9 @@ def analyst_prompt(criteria, *, skill=SKILL, at_most=4, earlier="None yet."):
 
 
 @pytest.fixture
-def reflect(ask):
+def reflect(ask, prompts):
     def reflected(criteria, *, options=None, sample=0, stage="reflect_failure", **prompt):
-        system = packaged()[stage]
+        system = prompts(stage)
         reply = ask(analyst_prompt(criteria, **prompt), system, options, sample=sample)
         return json.loads(reply.text)
 
@@ -139,9 +138,9 @@ def test_a_rule_that_the_skill_states_is_not_written_again(reflect):
         '* missing: the answer contains "## Key Risks"\n* the answer contains "Confidence:"',
     ],
 )
-def test_criteria_are_found_in_a_prompt_of_another_layout(ask, listed):
+def test_criteria_are_found_in_a_prompt_of_another_layout(ask, prompts, listed):
     prompt = f"## Current skill\n\n{SKILL}\n\n## Trajectories\n\nTask: a note.\n{listed}\n"
-    reply = json.loads(ask(prompt, packaged()["reflect_failure"]).text)
+    reply = json.loads(ask(prompt, prompts("reflect_failure")).text)
     contents = " ".join(edit["content"] for edit in reply["patch"]["edits"])
 
     assert '"## Key Risks"' in contents
@@ -189,12 +188,10 @@ def test_harmful_edits_break_what_worked(ask, reflect):
     assert "Alpha" not in ask(TASK, edited(skill, edits)).text
 
 
-def test_malformed_replies_differ_by_sample_and_never_have_the_form(ask):
+def test_malformed_replies_differ_by_sample_and_never_have_the_form(ask, prompts):
     options = SimulatorOptions(malformed_rate=1.0)
     prompt = analyst_prompt(['the answer contains "Alpha"'])
-    replies = {
-        ask(prompt, packaged()["reflect_failure"], options, sample=n).text for n in range(20)
-    }
+    replies = {ask(prompt, prompts("reflect_failure"), options, sample=n).text for n in range(20)}
 
     assert len(replies) == 3
     for text in replies:
@@ -205,23 +202,23 @@ def test_malformed_replies_differ_by_sample_and_never_have_the_form(ask):
         assert not isinstance(reply["patch"], dict)
 
 
-def test_a_rate_is_the_share_of_replies(ask):
+def test_a_rate_is_the_share_of_replies(ask, prompts):
     options = SimulatorOptions(malformed_rate=0.3)
     prompt = analyst_prompt(['the answer contains "Alpha"'])
     spoilt = 0
     for sample in range(200):
-        text = ask(prompt, packaged()["reflect_failure"], options, sample=sample).text
+        text = ask(prompt, prompts("reflect_failure"), options, sample=sample).text
         spoilt += '"append"' not in text or not text.endswith("}")
 
     assert 30 <= spoilt <= 90
 
 
-def test_a_repair_request_is_answered_with_the_form(ask):
+def test_a_repair_request_is_answered_with_the_form(ask, prompts):
     messages = [
-        {"role": "system", "content": packaged()["reflect_failure"]},
+        {"role": "system", "content": prompts("reflect_failure")},
         {"role": "user", "content": analyst_prompt(['the answer contains "Alpha"'])},
         {"role": "assistant", "content": "I would suggest a few improvements."},
-        {"role": "user", "content": packaged()["repair"].replace("{{error}}", "not JSON")},
+        {"role": "user", "content": prompts("repair", error="not JSON")},
     ]
 
     assert "Alpha" in json.loads(ask(messages=messages).text)["patch"]["edits"][0]["content"]

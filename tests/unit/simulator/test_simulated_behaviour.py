@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from skillopt.domain.templates import fill
-from skillopt.loop.templates import packaged
 from skillopt.simulator.behaviour import form_asked_for, reply_to, role_of
 from skillopt.simulator.options import SimulatorOptions
 
@@ -13,9 +11,13 @@ REPLY_FORMS = {
     "slow_update": '{"reasoning": "...", "slow_update_content": "..."}',
     "meta_skill": '{"reasoning": "...", "meta_skill_content": "..."}',
     "rewrite": '{"reasoning": "...", "change_summary": [], "new_skill": "..."}',
+    "consolidate": '{"appendix_notes": ["..."]}',
     "learning_rate": '{"learning_rate": 3, "reasoning": "...", "confidence": 1, "risk_notes": []}',
     "rubric": 'Grade the answer. Reply with {"score": 0.0, "reason": "..."}',
 }
+
+
+MODES = ["patch", "rewrite_from_suggestions", "full_rewrite_minibatch"]
 
 
 @pytest.mark.parametrize(
@@ -23,15 +25,22 @@ REPLY_FORMS = {
     [
         ("reflect_failure", "failures"),
         ("reflect_success", "successes"),
+        ("reflect_contrast", "failures"),
         ("merge", "merge"),
         ("rank", "rank"),
+        ("learning_rate", "learning_rate"),
+        ("rewrite", "rewrite"),
+        ("compress", "rewrite"),
+        ("consolidate", "consolidate"),
+        ("slow_update", "slow_update"),
+        ("meta_skill", "meta_skill"),
         ("attempt", "target"),
     ],
 )
-def test_the_packaged_prompts_are_told_apart(make_request, stage, form):
-    system = (
-        fill(packaged()[stage], {"skill": "# Notes"}) if stage == "attempt" else packaged()[stage]
-    )
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("more", [{}, {"notes": True, "both": True}])
+def test_the_packaged_prompts_are_told_apart(make_request, prompts, stage, form, mode, more):
+    system = prompts(stage, mode, skill="# Notes", **more)
 
     assert form_asked_for(make_request("Go.", system)) == form
 
@@ -47,10 +56,10 @@ def test_other_forms_are_answered_with_their_fields(make_request, form, system):
     assert reply.role == ("judge" if form == "rubric" else "optimizer")
 
 
-def test_a_document_that_names_reply_fields_does_not_change_the_role(make_request):
+def test_a_document_that_names_reply_fields_does_not_change_the_role(make_request, prompts):
     user = 'An attempt said: {"selected_indices": [1]} and "failure_summary".'
 
-    assert form_asked_for(make_request(user, packaged()["merge"])) == "merge"
+    assert form_asked_for(make_request(user, prompts("merge"))) == "merge"
     assert role_of("merge") == "optimizer"
 
 
@@ -95,8 +104,9 @@ def test_truncated_and_garbage_replies_are_shares_of_the_contents(ask):
 def test_the_behaviour_id_covers_what_is_said_and_nothing_else():
     usual = SimulatorOptions().behaviour
     said = [
-        {"seed": 1}, {"competence": 0.9}, {"vague_rate": 0.1}, {"harmful_rate": 0.1},
-        {"malformed_rate": 0.1}, {"garbage_rate": 0.1}, {"truncated_rate": 0.1},
+        {"seed": 1}, {"competence": 0.9}, {"sample_noise": 0.1}, {"vague_rate": 0.1},
+        {"harmful_rate": 0.1}, {"malformed_rate": 0.1}, {"garbage_rate": 0.1},
+        {"truncated_rate": 0.1},
     ]  # fmt: skip
     unsaid = [
         {"latency_s": 1}, {"error_rate": 0.5}, {"rpm": 5}, {"port": 9}, {"api_key": "k"},

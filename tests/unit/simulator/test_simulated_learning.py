@@ -70,7 +70,7 @@ def score(ask):
     return scored
 
 
-def learnt(ask, skill, judgement):
+def learnt(ask, prompts, skill, judgement):
     """Let the analyst edit a skill after one failed attempt."""
     failing = "\n".join(
         f"- {criterion.requirement} (failed in 1 of 1 attempts)"
@@ -81,7 +81,7 @@ def learnt(ask, skill, judgement):
         f"## Current skill\n\n~~~~\n{skill}\n~~~~\n\n## Edits wanted\n\nPropose at most 4 edits.\n"
         f"\n## Failing criteria\n\n{failing}\n"
     )
-    reply = json.loads(ask(prompt, packaged()["reflect_failure"]).text)
+    reply = json.loads(ask(prompt, prompts("reflect_failure")).text)
     for edit in reply["patch"]["edits"]:
         if edit["op"] == "replace":
             skill = skill.replace(edit["target"], edit["content"])
@@ -91,25 +91,25 @@ def learnt(ask, skill, judgement):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_failed_check_is_learnt_and_holds_for_other_tasks(ask, score, operation):
+def test_a_failed_check_is_learnt_and_holds_for_other_tasks(ask, prompts, score, operation):
     argument, spoiler = CHECKS[operation]
     checks = (Check(op=operation, arg=argument),)
     skill = f"{SKILL}\n{spoiler}\n"
     first = score("Write a note on whether the library should open on Sundays.", skill, checks)
-    better = learnt(ask, skill, first)
+    better = learnt(ask, prompts, skill, first)
 
     assert first.hard == 0.0
     for task in ("Write a note on a library for the school.", "Write a note on street lamps."):
         assert score(task, better, checks).hard == 1.0
 
 
-def test_what_was_learnt_as_a_text_holds_as_a_section_and_a_pattern(ask, score):
+def test_what_was_learnt_as_a_text_holds_as_a_section_and_a_pattern(ask, prompts, score):
     train = (Check(op="contains", arg="## Key Risks"), Check(op="contains", arg="Confidence:"))
     held_out = (
         Check(op="section_present", arg="Key Risks"),
         Check(op="regex", arg=r"[Cc]onfidence\s*[:=]"),
     )
-    better = learnt(ask, SKILL, score("Write a note on buses.", SKILL, train))
+    better = learnt(ask, prompts, SKILL, score("Write a note on buses.", SKILL, train))
 
     assert score("Write a note on trams.", SKILL, held_out).soft == 0.0
     assert score("Write a note on trams.", better, held_out).hard == 1.0

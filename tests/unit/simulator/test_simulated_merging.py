@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from skillopt.loop.templates import packaged
-
 EDITS = [
     {"index": 0, "op": "append", "target": "", "content": "- Include \"A\".", "support": 2,
      "source_type": "success"},
@@ -19,9 +17,9 @@ EDITS = [
 
 
 @pytest.fixture
-def optimizer(ask):
-    def asked(stage, user):
-        return json.loads(ask(user, packaged()[stage]).text)
+def optimizer(ask, prompts):
+    def asked(stage, user, mode="patch"):
+        return json.loads(ask(user, prompts(stage, mode)).text)
 
     return asked
 
@@ -59,3 +57,67 @@ def test_support_may_be_a_list_of_tasks_and_equal_support_keeps_the_order(optimi
 def test_a_list_without_edits_gives_empty_forms(optimizer):
     assert optimizer("merge", "## Proposed edits\n\n[]")["edits"] == []
     assert optimizer("rank", "## Edits\n\n[]")["selected_indices"] == []
+
+
+def test_the_document_of_an_edit_is_kept_and_tells_edits_apart(optimizer):
+    rule = {"op": "append", "target": "", "content": "- Be brief."}
+    proposed = [rule, {**rule, "document": "memory"}, {**rule, "document": "memory"}]
+    edits = optimizer("merge", listing("Proposed edits", proposed))["edits"]
+
+    assert [(e.get("document"), e["support_count"]) for e in edits] == [(None, 1), ("memory", 2)]
+
+
+def test_merging_makes_equal_suggestions_one(optimizer):
+    rows = [
+        {"index": n, "type": kind, "title": "t", "motivation": "m", "instruction": text,
+         "priority_hint": "high", "source_type": "failure", "support": 2}
+        for n, (kind, text) in enumerate(
+            [("add_rule", 'Add "A".'), ("add_rule", 'add  "a".'), ("remove_rule", 'Add "A".')]
+        )
+    ]  # fmt: skip
+    merged = optimizer("merge", listing("Proposed suggestions", rows), "rewrite_from_suggestions")
+
+    found = [(s["type"], s["support_count"]) for s in merged["revise_suggestions"]]
+    assert found == [("add_rule", 4), ("remove_rule", 2)]
+
+
+def test_merged_documents_have_what_each_added_and_lack_what_one_dropped(optimizer):
+    first = '<!-- KEEP 1 -->\n# Skill\n\n- Use "A".\n- Never write "B".\n\n<!-- KEEP 2 -->\n'
+    second = '<!-- KEEP 1 -->\n# Skill\n\n- Add "B".\n- use  "a".\n\n<!-- KEEP 2 -->\n'
+    rows = [
+        {"index": n, "title": "", "change_summary": [f"change {n}"], "new_skill": text}
+        for n, text in enumerate([first, second])
+    ]
+    user = (
+        '## Current skill\n\n~~~~\n---\nname: s\n---\n# Skill\n\n- Never write "B".\n~~~~\n\n'
+        f"## Proposed rewrites\n\n{json.dumps(rows, indent=1)}\n"
+    )
+    [merged] = optimizer("merge", user, "full_rewrite_minibatch")["skill_candidates"]
+
+    assert merged["new_skill"] == (
+        '<!-- KEEP 1 -->\n# Skill\n\n- Use "A".\n- Add "B".\n\n<!-- KEEP 2 -->\n'
+    )
+    assert merged["change_summary"] == ["change 0", "change 1"]
+
+
+def test_suggestions_are_ranked_as_edits_are(optimizer):
+    rows = [{"index": n, "type": "add_rule", "instruction": str(n), "support": n} for n in range(3)]
+    user = listing("Suggestions", rows) + "\n## Edits wanted\n\nSelect at most 2 suggestions."
+
+    assert optimizer("rank", user)["selected_indices"] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("batch", "number"),
+    [("n: 8\nhard: 0.250\nsoft: 0.4", 4), ("n: 8\nhard: 0.875\nsoft: 0.9", 2),
+     ("n: 0\nhard: not measured", 4)],
+)  # fmt: skip
+@pytest.mark.parametrize("title", ["Merged edits", "Merged suggestions"])
+def test_fewer_changes_are_wanted_once_most_goes_well(optimizer, title, batch, number):
+    user = f"## Batch\n\n{batch}\n\n{listing(title)}"
+
+    assert optimizer("learning_rate", user)["learning_rate"] == number
+
+
+def test_no_change_leaves_nothing_to_apply(optimizer):
+    assert optimizer("learning_rate", "## Merged edits\n\n[]")["learning_rate"] == 0

@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from skillopt.domain.templates import fill
 from skillopt.loop.templates import packaged
 from skillopt.simulator.extraction import extract
 from skillopt.simulator.options import SimulatorOptions
@@ -113,10 +112,10 @@ STATED = [
 
 @pytest.mark.parametrize(("rule", "obeyed"), STATED, ids=[rule for rule, _ in STATED])
 def test_a_rule_in_the_skill_is_obeyed_and_without_it_the_answer_does_not_happen_to(
-    ask, rule, obeyed
+    ask, prompts, rule, obeyed
 ):
-    skill = fill(packaged()["attempt"], {"skill": f"# Notes\n\nWrite well.\n\n{rule}\n"})
-    plain = fill(packaged()["attempt"], {"skill": "# Notes\n\nWrite well.\n"})
+    skill = prompts("attempt", skill=f"# Notes\n\nWrite well.\n\n{rule}\n")
+    plain = prompts("attempt", skill="# Notes\n\nWrite well.\n")
 
     assert obeyed(ask(system=skill).text)
     assert not obeyed(ask(system=plain).text)
@@ -172,7 +171,7 @@ def test_a_ban_wins_over_a_demand(ask):
 @pytest.mark.parametrize(
     "text",
     [
-        packaged()["attempt"].replace("{{skill}}", ""),
+        packaged()["attempt"].replace("{{skill}}", "").replace("{{memory}}", ""),
         '---\nname: notes\ntriggers:\n  - "write a note"\n---\n\n# Notes\n\nWrite well.\n',
         "## Include the heading\n\nLead with the answer. Keep it focused and readable.",
         'Write a note about "Project Kestrel".',

@@ -79,7 +79,7 @@ def measurement(text: str, split: str, **hard: float | None) -> Measurement:
 
 
 def created(of: RunPlan) -> RunCreated:
-    return RunCreated(run=of.run_id, name=of.name, plan=of.identity, skill=of.skill_hash)
+    return RunCreated(run=of.run_id, name=of.name, plan=of.identity, skill=of.initial_key)
 
 
 def started(step: int, text: str) -> StepStarted:

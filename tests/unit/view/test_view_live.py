@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from recorded_runs import run_of
 from sample_runs import HOSTILE, console, events, plan, state, written
+from scripted_run import ScriptedRun, make_plan
 
 from producer.view.live import PLAIN_PROGRESS_S, LiveView, Snapshot, render
-from skillopt.domain.events import Paused
+from skillopt.domain.events import LeftOut, Measured, Paused
 from skillopt.domain.view import RunView
 from skillopt.state.ports import Spend
 
@@ -130,3 +132,25 @@ def test_what_was_in_flight_is_no_news_once_the_run_has_ended():
     assert "finished" in text
     assert "in flight" not in text
     assert "a worker of backend" not in text
+
+
+def test_the_screen_shows_the_ends_of_epochs_among_the_last_verdicts():
+    run = run_of("slow update").finish()
+    text = screen(Snapshot(run.state, RunView(stage="finished"), SPEND, 1.0))
+    assert "epoch 2 slow update accepted, new best: hard rose from 0.500 to 0.750" in text
+    assert "epoch 3 slow update rejected: hard fell" in text
+
+
+def test_tasks_that_are_left_out_are_told_above_the_screen():
+    to = console(terminal=True)
+    with LiveView(to, enabled=True, total_steps=6) as view:
+        view.update(snapshot())
+        view.event(LeftOut(items={"v1": "wrong"}))
+    assert "1 task left out of every comparison from now on: v1 (wrong)" in written(to)
+
+
+def test_an_aa_run_has_no_curve_and_says_what_it_measures():
+    run = ScriptedRun(make_plan(mode="aa")).until(Measured)
+    text = screen(Snapshot(run.state, RunView(stage="arm 2", done=1, total=4), SPEND, 1.0))
+    assert "measuring the document on val, time 2" in text
+    assert "by step" not in text

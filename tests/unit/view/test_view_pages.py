@@ -24,11 +24,13 @@ from producer.view.diff import skill_diff
 from producer.view.final import final_report
 from producer.view.run_page import run_page, step_row
 from producer.view.step_page import step_page
+from skillopt.domain.documents import Documents
 from skillopt.domain.fingerprint import short, text_hash
 from skillopt.domain.messages import Message
 from skillopt.loop.fold import fold
 
 ESC = "\x1b"
+FIRST, BEST = Documents(skill=INITIAL), Documents(skill=BETTER)
 
 
 def squeezed(text: str) -> str:
@@ -40,7 +42,7 @@ def squeezed(text: str) -> str:
 
 
 def test_the_final_report_has_scores_with_n_and_interval_counts_cost_and_folder():
-    text = squeezed(shown(*final_report(summary(), initial=INITIAL, best=BETTER)))
+    text = squeezed(shown(*final_report(summary(), initial=FIRST, best=BEST)))
     assert "finished: the validation score is at its maximum" in text
     assert "initial (step 0) 0.500 0.500 0.500 0.500" in text
     assert f"{short(text_hash(INITIAL))} n=2 [0.09, 0.91] n=2 [0.09, 0.91]" in text
@@ -224,10 +226,10 @@ def test_a_missing_line_end_is_visible_and_control_characters_are_not():
 
 def test_the_curve_follows_accepted_rejected_and_skipped_steps():
     assert curve_points(state()) == [
-        CurvePoint(0, 0.5),
-        CurvePoint(1, 0.5, rejected=0.5),
-        CurvePoint(2, 0.5),
-        CurvePoint(3, 1.0, best=True),
+        CurvePoint("0", 0.5),
+        CurvePoint("1", 0.5, rejected=0.5),
+        CurvePoint("2", 0.5),
+        CurvePoint("3", 1.0, best=True),
     ]
 
 
@@ -248,14 +250,16 @@ def test_an_ascii_terminal_gets_an_ascii_plot():
 @pytest.mark.parametrize("width", [10, 25, 80])
 @pytest.mark.parametrize("count", [1, 2, 40, 300])
 def test_a_curve_of_any_length_fits_its_width(width, count):
-    points = [CurvePoint(i, (i % 7) / 7, rejected=1.0 if i % 3 else None) for i in range(count)]
+    points = [
+        CurvePoint(str(i), (i % 7) / 7, rejected=1.0 if i % 3 else None) for i in range(count)
+    ]
     drawn = plot(points, width=width, ascii_only=False).plain
     assert max(len(line) for line in drawn.splitlines()) <= max(width, 12)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
 def test_a_flat_curve_can_be_drawn(value):
-    assert "●" in plot([CurvePoint(0, value)], width=40, ascii_only=False).plain
+    assert "●" in plot([CurvePoint("0", value)], width=40, ascii_only=False).plain
 
 
 def test_nothing_measured_has_no_curve():

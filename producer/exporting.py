@@ -1,0 +1,78 @@
+"""Copies a run's folder, whole files only, with a list of their hashes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from producer.folder.durable import write_durably
+from producer.run_folder import RunFolder
+from skillopt.domain.fingerprint import sha256_hex
+from skillopt.errors import InputError
+
+MANIFEST = "manifest.json"
+_RECORDS = "rollouts"
+
+
+class _Block(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ExportedFile(_Block):
+    path: str
+    bytes: int
+    sha256: str
+
+
+class Exported(_Block):
+    run: str
+    folder: str
+    files: tuple[ExportedFile, ...]
+
+
+def export_run(folder: RunFolder, destination: Path, *, records: bool) -> Exported:
+    """Copy a run into a new or empty folder. Raises InputError if it is neither."""
+    state = folder.state()
+    _require_room(destination, folder.path)
+    copied = [_copy(folder.path, destination, path) for path in _files(folder.path, records)]
+    exported = Exported(run=state.run, folder=str(destination.resolve()), files=tuple(copied))
+    listed = exported.model_copy(update={"folder": "."}).model_dump_json(indent=1)
+    write_durably(destination / MANIFEST, listed.encode() + b"\n")
+    return exported
+
+
+def _require_room(destination: Path, source: Path) -> None:
+    if destination.resolve().is_relative_to(source.resolve()):
+        raise InputError(
+            f"{str(destination)!r} lies in the run's own folder; name a folder elsewhere"
+        )
+    if destination.exists() and not destination.is_dir():
+        raise InputError(f"{str(destination)!r} is a file; name a folder")
+    if destination.is_dir() and any(destination.iterdir()):
+        raise InputError(f"{str(destination)!r} is not empty; name a new folder")
+    try:
+        destination.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{str(destination)!r} cannot be made: {error.strerror}; name another folder"
+        ) from error
+
+
+def _files(source: Path, records: bool) -> Iterator[Path]:
+    for path in sorted(source.rglob("*")):
+        inside = path.relative_to(source)
+        is_draft = path.name.startswith(".") and path.suffix == ".tmp"
+        is_record = inside.parts[0] == _RECORDS
+        if path.is_file() and not is_draft and (records or not is_record):
+            yield inside
+
+
+def _copy(source: Path, destination: Path, inside: Path) -> ExportedFile:
+    target = destination / inside
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source / inside, target)
+    content = target.read_bytes()
+    return ExportedFile(path=inside.as_posix(), bytes=len(content), sha256=sha256_hex(content))

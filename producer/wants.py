@@ -1,0 +1,161 @@
+"""The jobs a run waits for: asked of the board, sent, and given up once nobody needs them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from producer.answers import Progress, absorb, is_hopeless
+from producer.facts import LedgerFacts
+from skillopt.domain.events import Event
+from skillopt.domain.run import RunState
+from skillopt.domain.timing import Timing
+from skillopt.domain.usage import Role
+from skillopt.loop.facts import Facts
+from skillopt.loop.jobs import JobFactory, WantedJob
+from skillopt.state.ports import (
+    MAX_JOBS_PER_CALL,
+    Lane,
+    Lead,
+    State,
+    Want,
+    WantAnswer,
+    WantStatus,
+    WorkerInfo,
+)
+
+#: Bounds of the in-flight window of one run on one backend.
+MIN_WINDOW, MAX_WINDOW = 4, 256
+
+#: Blobs are stored again after this long, so that they outlive a long run.
+BLOB_RENEWAL_S = 3_600.0
+
+_REGISTERED = (WantStatus.SEND, WantStatus.QUEUED, WantStatus.LEASED, WantStatus.HELD)
+
+
+class Sender(Protocol):
+    def send(self, run: str, job: WantedJob, *, backend: str, lane: Lane) -> None: ...
+
+
+class Wants:
+    """What one coordinator has asked for on behalf of one run."""
+
+    def __init__(
+        self,
+        lead: Lead,
+        state: State,
+        sender: Sender,
+        timing: Timing,
+        backends: Mapping[Role, str],
+    ) -> None:
+        self._lead = lead
+        self._ports = state
+        self._sender = sender
+        self._timing = timing
+        self._backends = backends
+        self._stored_at: dict[int, float] = {}
+        self._missed: set[str] = set()
+        self._sent: set[str] = set()
+        self._open: set[str] = set()
+
+    def inherit(self, jobs: Iterable[str]) -> None:
+        """Take over jobs that an earlier coordinator of the run may still wait for."""
+        self._open.update(jobs)
+
+    def ask_all(
+        self, wanted: Sequence[WantedJob], facts: LedgerFacts
+    ) -> tuple[Progress, list[Event]]:
+        """Ask for all jobs, in order of importance; gives the events of those given up."""
+        self.drop_all_but(job.id for job in wanted)
+        by_backend: dict[str, list[WantedJob]] = {}
+        for job in wanted:
+            by_backend.setdefault(self._backends[job.role], []).append(job)
+        workers = self._ports.fleet.workers()
+        progress, gave_up = Progress(), list[Event]()
+        for backend, jobs in by_backend.items():
+            live = [w for w in workers if w.backend == backend]
+            room = _window(live)
+            due = self._within(jobs, room)
+            answers = self._want(backend, due, room)
+            gave_up += absorb(
+                backend, due, answers, facts=facts, progress=progress, timing=self._timing
+            )
+            if not any(w.lane == "normal" for w in live):
+                progress.reasons += (f"waiting for a worker of backend {backend!r}",)
+        return progress, gave_up
+
+    def drop_all_but(self, wanted: Iterable[str]) -> None:
+        """Stop waiting for jobs that a decision needs no longer; nobody else's are touched."""
+        needless = list(self._open.difference(wanted))
+        for first in range(0, len(needless), MAX_JOBS_PER_CALL):
+            self._ports.board.unwant(self._lead, needless[first : first + MAX_JOBS_PER_CALL])
+        self._open.difference_update(needless)
+
+    def _within(self, jobs: list[WantedJob], room: int) -> list[WantedJob]:
+        """Leave out what is known to have no result and would not fit into the window."""
+        due = [job for n, job in enumerate(jobs) if n < room or job.id not in self._missed]
+        self._missed.update(job.id for job in due)
+        return due
+
+    def _want(self, backend: str, jobs: list[WantedJob], room: int) -> list[WantAnswer]:
+        answers = {answer.job: answer for answer in self._ask(backend, jobs, room)}
+        stale = [
+            job
+            for job in jobs
+            if job.id not in self._sent and is_hopeless(answers[job.id], self._timing)
+        ]
+        if stale:
+            # Given back before this driver began, or to another run: what was wrong then (a
+            # refused key, an outage) may be mended, so each job gets a try of our own.
+            self._ports.board.retry(self._lead, [job.id for job in stale])
+            answers |= {answer.job: answer for answer in self._ask(backend, stale, len(stale))}
+        return [answers[job.id] for job in jobs]
+
+    def _ask(self, backend: str, jobs: list[WantedJob], room: int) -> list[WantAnswer]:
+        wants = [Want(job.id, job.spec.encoded) for job in jobs]
+        answers = self._ports.board.want(self._lead, wants, room=room)
+        pairs = zip(jobs, answers, strict=True)
+        due = [(job, answer) for job, answer in pairs if answer.status is WantStatus.SEND]
+        self._store(due)
+        for job, answer in due:
+            self._sender.send(self._lead.run, job, backend=backend, lane=answer.lane)
+            self._sent.add(job.id)
+        for answer in answers:
+            if answer.status in _REGISTERED:
+                self._open.add(answer.job)
+            else:
+                self._open.discard(answer.job)
+        return answers
+
+    def _store(self, due: list[tuple[WantedJob, WantAnswer]]) -> None:
+        """Store the texts of jobs about to be sent; a job given back gets them anew."""
+        now = time.monotonic()
+        fresh: dict[bytes, None] = {}
+        for job, answer in due:
+            for blob in job.blobs:
+                age_s = now - self._stored_at.get(hash(blob), -BLOB_RENEWAL_S)
+                if answer.rounds > 0 or age_s >= BLOB_RENEWAL_S:
+                    fresh[blob] = None
+        if fresh:
+            self._ports.blobs.put(list(fresh))
+            self._stored_at.update(dict.fromkeys(map(hash, fresh), now))
+
+
+def _window(live: Sequence[WorkerInfo]) -> int:
+    capacity = sum(worker.capacity for worker in live)
+    return max(MIN_WINDOW, min(MAX_WINDOW, 2 * capacity))
+
+
+def left_open(state: RunState, facts: Facts, factory: JobFactory) -> list[str]:
+    """Name the rollouts that the last gate began and then could do without."""
+    if not state.gates or not state.gates[-1].early:
+        return []
+    skill = state.gates[-1].skill
+    documents, samples = state.texts[skill], state.plan.settings.evaluation.samples
+    jobs = [
+        factory.rollout(skill, documents, item, sample).id
+        for item in state.plan.splits.val
+        for sample in range(samples)
+    ]
+    return [job for job in jobs if facts.line(job) is None]

@@ -1,0 +1,123 @@
+"""What an analyst sees of an attempt, within a token budget.
+
+The target's system prompt is left out: it holds the documents, which a prompt shows once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from skillopt.domain.item import Item, TaskPrompt
+from skillopt.domain.messages import Message
+from skillopt.domain.results import JudgementBody, ReplyBody
+from skillopt.errors import StateCorrupt
+from skillopt.loop.evaluate import Attempt, reply_body
+from skillopt.loop.facts import Facts
+from skillopt.loop.prompt_parts import CHARACTERS_PER_TOKEN, cut, fenced
+from skillopt.loop.tally import criterion_line
+
+#: Characters of a judge's own remarks.
+FEEDBACK_LIMIT = 2_000
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One attempt with the texts an analyst is shown; `messages` only if tools were called."""
+
+    item: Item
+    reply: ReplyBody
+    judgement: JudgementBody
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.judgement.hard >= 1.0
+
+
+def seen(facts: Facts, attempt: Attempt) -> Seen:
+    """Fetch the texts of a judged attempt."""
+    if attempt.judgement is None:
+        raise StateCorrupt(f"attempt {attempt.rollout!r} is shown before it was judged")
+    judgement = facts.body(attempt.judgement)
+    if not isinstance(judgement, JudgementBody):
+        raise StateCorrupt(f"job {attempt.judgement!r} should hold a judgement")
+    reply = reply_body(facts, attempt.rollout)
+    messages: tuple[Message, ...] = ()
+    if attempt.item.prompt.tools and reply.trajectory is not None:
+        told = facts.messages(attempt.rollout)
+        messages = told if any(message.tool_calls for message in told) else ()
+    return Seen(attempt.item, reply, judgement, messages)
+
+
+@dataclass(frozen=True)
+class AttemptText:
+    """Writes attempts of at most `tokens`: a quarter for the task, a quarter for its context, and
+    what they leave for the answer. Each keeps its head and its tail.
+    """
+
+    tokens: int
+
+    def question(self, prompt: TaskPrompt) -> list[str]:
+        task = self._task(prompt)
+        lines = ["Task:", fenced(task)] if "\n" in task else [f"Task: {task}"]
+        if prompt.context:
+            lines += ["Context:", fenced(self._context(prompt))]
+        return lines
+
+    def answer(self, one: Seen) -> str:
+        """Give the conversation if tools were called, or else the answer alone."""
+        prompt = one.item.prompt
+        room = self._room - len(self._task(prompt)) - len(self._context(prompt))
+        said = _conversation(one) if one.messages else one.reply.text
+        return fenced(cut(said, room) or "(empty)")
+
+    def whole(self, index: int, one: Seen) -> str:
+        """Give one attempt with its task and what came of it."""
+        title = "Conversation:" if one.messages else "Answer:"
+        lines = [f"### Attempt {index + 1}", *self.question(one.item.prompt)]
+        lines += [title, self.answer(one)]
+        if one.reply.tools_called:
+            lines.append(f"Tools called: {', '.join(one.reply.tools_called)}")
+        lines += verdict_lines(one.judgement, "Failed:")
+        return "\n".join(lines)
+
+    @property
+    def _room(self) -> int:
+        return self.tokens * CHARACTERS_PER_TOKEN
+
+    def _task(self, prompt: TaskPrompt) -> str:
+        return cut(prompt.task, self._room // 4)
+
+    def _context(self, prompt: TaskPrompt) -> str:
+        return cut(prompt.context, self._room // 4)
+
+
+def verdict_lines(judgement: JudgementBody, title: str) -> list[str]:
+    """Say which criteria failed, under a title, or what the judge said instead."""
+    failed = [criterion for criterion in judgement.criteria if not criterion.passed]
+    if failed:
+        return [title, *map(criterion_line, failed)]
+    if judgement.feedback and judgement.hard < 1.0:
+        return ["Judge:", fenced(cut(judgement.feedback, FEEDBACK_LIMIT))]
+    if judgement.hard < 1.0:
+        return ["It failed; the judge does not say why."]
+    return ["All criteria met."]
+
+
+def _conversation(one: Seen) -> str:
+    """Tell what was said after the task was put."""
+    lines: list[str] = []
+    names: dict[str, str] = {}
+    for message in one.messages:
+        if message.role == "assistant":
+            lines += [f"assistant: {message.content}"] if message.content else []
+            for call in message.tool_calls:
+                names[call.id] = call.name
+                lines.append(f"assistant calls {call.name}({call.arguments})")
+        elif message.role == "tool":
+            name = names.get(message.tool_call_id or "", "tool")
+            lines.append(f"{name} answers: {message.content}")
+    last = one.messages[-1]
+    if (last.role, last.content) != ("assistant", one.reply.text):
+        lines.append(f"assistant: {one.reply.text or '(empty)'}")
+    return "\n".join(lines)

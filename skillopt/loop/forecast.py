@@ -1,0 +1,206 @@
+"""What a run will cost at most: calls and tokens by phase, and how many steps a budget buys.
+
+The figures suppose that every step brings a candidate, that every gate looks at all of its tasks
+and that nothing is cached. They count one call for an attempt (two where the task has tools) and
+leave out retries and repairs. Output lengths are assumptions, named as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from skillopt.domain.backend import Backend
+from skillopt.domain.item import Item, SplitName
+from skillopt.domain.plan import RunPlan
+from skillopt.domain.usage import MICRO, Role, Usage, cost_micro_usd
+from skillopt.loop.sample import total_steps
+
+CHARACTERS_PER_TOKEN = 4
+#: Output tokens that a call is supposed to take, unless its backend allows fewer.
+ATTEMPT_OUTPUT = 500
+OPTIMIZER_OUTPUT = 1_500
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Calls, tokens and (where the backend has a price) money. Adds up."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    micro_usd: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def usd(self) -> float:
+        return self.micro_usd / MICRO
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.micro_usd + other.micro_usd,
+        )
+
+    def times(self, number: int) -> Cost:
+        return Cost(
+            self.calls * number,
+            self.input_tokens * number,
+            self.output_tokens * number,
+            self.micro_usd * number,
+        )
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A run in its parts; `step` and `epoch_end` are those of one step and one epoch."""
+
+    baseline: Cost
+    step: Cost
+    steps: int
+    epoch_end: Cost
+    epoch_ends: int
+    #: Tests of the initial, the best and the final document.
+    tests: Cost
+    #: Whether every backend has a price, so that the money is all of it.
+    priced: bool
+
+    @property
+    def total(self) -> Cost:
+        ends = self.epoch_end.times(self.epoch_ends)
+        return self.baseline + self.step.times(self.steps) + ends + self.tests
+
+    @property
+    def least(self) -> Cost:
+        """What a run needs to be of any use: its baseline and one step."""
+        return self.baseline + self.step
+
+
+def forecast(plan: RunPlan, backends: dict[str, Backend]) -> Forecast:
+    """Foresee a training run. `backends` are those of the plan's roles, by name."""
+    return _Forecaster(plan, backends).forecast()
+
+
+def steps_within(amount: Forecast, **caps: float | None) -> int | None:
+    """Give how many whole steps fit into caps on calls, tokens and usd; None without any cap.
+
+    Baseline, tests and epoch ends are paid for first.
+    """
+    rest = amount.baseline + amount.tests + amount.epoch_end.times(amount.epoch_ends)
+    counts = []
+    for name, cap in caps.items():
+        each = getattr(amount.step, name)
+        if cap is not None and each:
+            counts.append(int(max(0.0, cap - getattr(rest, name)) // each))
+    return min(*counts, amount.steps) if counts else None
+
+
+@dataclass(frozen=True)
+class _Forecaster:
+    plan: RunPlan
+    backends: dict[str, Backend]
+
+    def forecast(self) -> Forecast:
+        plan, settings = self.plan, self.plan.settings
+        slow, meta = settings.optimizer.use_slow_update, settings.optimizer.use_meta_skill
+        ends = settings.train.num_epochs - 1 if slow or meta else 0
+        used = [self.backends[use.backend] for use in plan.backends.values()]
+        tests = 3 if settings.evaluation.eval_test else 0
+        return Forecast(
+            baseline=self._measurement("val"),
+            step=self._step(),
+            steps=total_steps(plan),
+            epoch_end=self._epoch_end(slow=slow, meta=meta) if ends else Cost(),
+            epoch_ends=ends,
+            tests=self._measurement("test").times(tests),
+            priced=all(backend.price is not None for backend in used),
+        )
+
+    def _step(self) -> Cost:
+        settings, train = self.plan.settings, self.plan.splits.train
+        size = min(settings.train.batch_size * settings.train.accumulation, len(train))
+        batch = self._attempts(train, size * settings.train.samples)
+        shards = ceil(size / settings.gradient.minibatch_size)
+        shown = min(size, settings.gradient.minibatch_size) * settings.train.samples
+        per_attempt = settings.gradient.trajectory_tokens
+        groups = shards if settings.gradient.failure_only else 2 * shards
+        analysts = self._asks(groups, shown * per_attempt)
+        return batch + analysts + self._asks(self._other_asks(shards), 0) + self._measurement("val")
+
+    def _other_asks(self, shards: int) -> int:
+        """Count the calls of a step that see no attempts: merges, ranking and the like."""
+        optimizer, gradient = self.plan.settings.optimizer, self.plan.settings.gradient
+        merges = _merges(shards, gradient.merge_batch_size)
+        merges = merges if gradient.failure_only else 2 * merges + 1
+        ranked = optimizer.skill_update_mode != "full_rewrite_minibatch"
+        return sum(
+            (
+                merges,
+                optimizer.lr_control_mode == "autonomous",
+                ranked and optimizer.lr_control_mode != "none",
+                optimizer.skill_update_mode == "rewrite_from_suggestions",
+                optimizer.max_skill_tokens is not None,
+                optimizer.use_skill_aware_reflection
+                and optimizer.skill_aware_consolidate_threshold > 0,
+            )
+        )
+
+    def _epoch_end(self, *, slow: bool, meta: bool) -> Cost:
+        settings, train = self.plan.settings, self.plan.splits.train
+        policy, sampled = settings.optimizer.longitudinal_pair_policy, len(train)
+        if policy != "changed":
+            sampled = min(settings.optimizer.slow_update_samples, len(train))
+        compared = self._attempts(train, 2 * sampled)
+        kept = min(settings.optimizer.slow_update_samples, len(train))
+        asked = self._asks(slow + meta, 2 * kept * settings.gradient.trajectory_tokens)
+        return compared + asked + (self._measurement("val") if slow else Cost())
+
+    def _measurement(self, split: SplitName) -> Cost:
+        items = self.plan.splits.of(split)
+        return self._attempts(items, len(items) * self.plan.settings.evaluation.samples)
+
+    def _attempts(self, items: Sequence[Item], number: int) -> Cost:
+        """Cost attempts at `number` of the items, as long as they are on average."""
+        if not items:
+            return Cost()
+        plan = self.plan
+        around = len(plan.templates["attempt"]) + len(plan.skill) + len(plan.memory or "")
+        asked = sum(
+            len(i.prompt.system) + len(i.prompt.task) + len(i.prompt.context) for i in items
+        )
+        tokens = ceil((around + asked / len(items)) / CHARACTERS_PER_TOKEN)
+        turns = sum(2 if item.prompt.tools else 1 for item in items) / len(items)
+        return self._calls("target", ceil(number * turns), tokens, ATTEMPT_OUTPUT)
+
+    def _asks(self, number: int, shown_tokens: int) -> Cost:
+        """Cost optimizer calls that show the documents and so many tokens besides."""
+        plan = self.plan
+        around = 2 * len(plan.skill) + len(plan.memory or "") + len(plan.templates["merge"])
+        output = OPTIMIZER_OUTPUT
+        if plan.settings.optimizer.skill_update_mode != "patch":
+            output += ceil(len(plan.skill) / CHARACTERS_PER_TOKEN)
+        shown = ceil(around / CHARACTERS_PER_TOKEN) + shown_tokens
+        return self._calls("optimizer", number, shown, output)
+
+    def _calls(self, role: Role, number: int, input_tokens: int, output_tokens: int) -> Cost:
+        backend = self.backends[self.plan.backends[role].backend]
+        output = min(output_tokens, backend.params.max_output_tokens or output_tokens)
+        used = Usage(number * input_tokens, number * output)
+        return Cost(number, used.input_tokens, used.output_tokens,
+                    cost_micro_usd(used, backend.price))  # fmt: skip
+
+
+def _merges(patches: int, size: int) -> int:
+    """Count the calls of a merge tree."""
+    calls = 0
+    while patches > 1:
+        chunks = ceil(patches / size)
+        calls += chunks - (patches % size == 1)  # a patch alone passes up untouched
+        patches = chunks
+    return calls
