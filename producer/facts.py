@@ -14,6 +14,8 @@ from skillopt.state.ports import Blobs, Results
 
 #: Bodies kept in memory; the store has the rest.
 BODY_CACHE = 4_096
+#: Conversations kept in memory: those of a batch are looked at in every round.
+CONVERSATION_CACHE = 512
 
 
 class ResultMissing(StateCorrupt):
@@ -33,6 +35,7 @@ class LedgerFacts:
         self._blobs = blobs
         self._lines = {job: _line(job, raw) for job, raw in ledger.items()}
         self._bodies: OrderedDict[str, Body] = OrderedDict()
+        self._conversations: OrderedDict[str, tuple[Message, ...]] = OrderedDict()
 
     def line(self, job: str) -> LedgerLine | None:
         return self._lines.get(job)
@@ -58,6 +61,14 @@ class LedgerFacts:
 
     def messages(self, job: str) -> tuple[Message, ...]:
         """Give the conversation of a rollout; raises ResultMissing if it is not stored."""
+        known = self._conversations.get(job)
+        if known is None:
+            known = self._conversations[job] = self._read_messages(job)
+            if len(self._conversations) > CONVERSATION_CACHE:
+                self._conversations.popitem(last=False)
+        return known
+
+    def _read_messages(self, job: str) -> tuple[Message, ...]:
         body = self.body(job)
         trajectory = body.trajectory if isinstance(body, ReplyBody) else None
         if trajectory is None:
@@ -73,6 +84,7 @@ class LedgerFacts:
     def forget(self, job: str) -> None:
         self._lines.pop(job, None)
         self._bodies.pop(job, None)
+        self._conversations.pop(job, None)
 
     @property
     def cache_hits(self) -> int:

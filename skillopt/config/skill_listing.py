@@ -40,8 +40,7 @@ def read_files(folder: Path, where: Origin) -> tuple[SkillFile, ...]:
     total = 0
     for path in _walk(folder, problems, where):
         if len(files) == MAX_FILES:
-            problems.add(where, f"skill: the folder {str(folder)!r} has more than {MAX_FILES} "
-                                "files; keep what the skill needs")  # fmt: skip
+            problems.add(where, _too_much(folder, f"{MAX_FILES} files"))
             break
         try:
             file = _read(path, folder, MAX_TOTAL_BYTES - total)
@@ -51,8 +50,7 @@ def read_files(folder: Path, where: Origin) -> tuple[SkillFile, ...]:
         total += len(file.content)
         files.append(file)
         if total > MAX_TOTAL_BYTES:
-            problems.add(where, f"skill: the files beside {SKILL_FILE} in {str(folder)!r} have "
-                                f"more than {MAX_TOTAL_BYTES} bytes; keep what the skill needs")  # fmt: skip
+            problems.add(where, _too_much(folder, f"{MAX_TOTAL_BYTES} bytes"))
             break
     problems.raise_any(ConfigError, at_most=MAX_PROBLEMS_SHOWN)
     return tuple(sorted(files, key=lambda file: file.path))
@@ -64,6 +62,13 @@ def is_inside(path: Path, folder: Path) -> bool:
         return path.resolve(strict=True).is_relative_to(folder.resolve(strict=True))
     except (OSError, RuntimeError):  # RuntimeError: links in a circle
         return False
+
+
+def _too_much(folder: Path, what: str) -> str:
+    return (
+        f"skill: {str(folder)!r} has more than {what} beside {SKILL_FILE}; take out what the "
+        "skill does not need"
+    )
 
 
 def _walk(folder: Path, problems: Problems, where: Origin) -> Iterator[Path]:
@@ -92,8 +97,9 @@ def _read(path: Path, folder: Path, most: int) -> SkillFile:
     if not is_encodable(name):
         raise ConfigError(f"the name {shown} is not UTF-8; rename it")
     if not is_inside(path, folder):
-        raise ConfigError(f"{shown} is a link that leads out of its folder, or nowhere; put the "
-                          "file itself there")  # fmt: skip
+        raise ConfigError(
+            f"{shown} is a link that leads out of its folder, or nowhere; put the file itself there"
+        )
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -103,7 +109,9 @@ def _read(path: Path, folder: Path, most: int) -> SkillFile:
         with path.open("rb") as stream:
             content = stream.read(most + 1)
     except OSError as error:
-        raise ConfigError(f"{shown} cannot be read: {error.strerror}; make it readable or take it "
-                          "out of the folder") from error  # fmt: skip
+        raise ConfigError(
+            f"{shown} cannot be read: {error.strerror}; make it readable or take it out of the "
+            "folder"
+        ) from error
     executable = bool(status.st_mode & stat.S_IXUSR)
     return SkillFile.of(name, content, executable=executable)

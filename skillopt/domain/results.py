@@ -45,8 +45,8 @@ class JudgementBody(_Body):
     """A judge's verdict; `feedback` is shown verbatim to the analyst."""
 
     kind: Literal["judgement"] = "judgement"
-    hard: float
-    soft: float
+    hard: float = Field(ge=0, le=1)
+    soft: float = Field(ge=0, le=1)
     criteria: tuple[CriterionResult, ...] = ()
     feedback: str = ""
 

@@ -51,8 +51,8 @@ def gate_order(state: RunState) -> tuple[Item, ...]:
 
 
 def deciding_prefix(measured: Measurement, current: Measurement, rules: GateRules) -> int | None:
-    """Give the number of items, the fewest possible, after which the candidate cannot be
-    accepted any more whatever the others bring; None if it still can.
+    """Give the number of items, the fewest possible, after which the candidate is rejected
+    whatever the others bring; None if that is not certain yet.
 
     `measured` holds the complete items at the head of the gate's order; the items of `current`
     that it does not have are open. More of them give the same number: what is certain stays so.

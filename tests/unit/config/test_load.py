@@ -70,12 +70,35 @@ def test_the_name_follows_from_the_folder_or_the_file(tmp_path, file, name):
 # --- the skill
 
 
-def test_a_skill_folder_means_its_skill_file(workspace):
-    workspace.write("sum-skill/SKILL.md", "# In a folder\n")
+def test_a_skill_folder_is_taken_with_all_its_files(workspace):
+    head = "---\nname: sum-skill\ndescription: Adds numbers. Use when there are sums.\n---\n"
+    workspace.write("sum-skill/SKILL.md", f"{head}# In a folder\n")
+    workspace.write("sum-skill/scripts/run.sh", b"\x00\xff")
     workspace.write("spec.yaml", "skill: sum-skill\ntasks: tasks.jsonl\nmodel: {target: sim}\n")
     loaded = workspace.load()
-    assert loaded.plan.skill == "# In a folder\n"
+    assert loaded.plan.skill == f"{head}# In a folder\n"
     assert loaded.skill_path == workspace.folder / "sum-skill" / "SKILL.md"
+    assert [(file.path, file.content) for file in loaded.plan.files] == [
+        ("scripts/run.sh", b"\x00\xff")
+    ]
+    assert loaded.warnings == []
+    workspace.write("sum-skill/scripts/run.sh", b"other")
+    after = workspace.load().plan
+    assert after.initial_key != loaded.plan.initial_key
+    assert describe_changes(loaded.plan, after) == [
+        "file scripts/run.sh of the skill folder changed"
+    ]
+
+
+def test_a_skill_that_is_a_file_has_no_files_beside_it(workspace):
+    assert workspace.load().plan.files is None
+
+
+def test_what_keeps_a_skill_from_being_found_is_a_warning(workspace):
+    workspace.write("sum-skill/SKILL.md", "# In a folder\n")
+    workspace.write("spec.yaml", "skill: sum-skill\ntasks: tasks.jsonl\nmodel: {target: sim}\n")
+    [warning] = workspace.load().warnings
+    assert "has no front matter" in warning
 
 
 @pytest.mark.parametrize(
@@ -83,10 +106,6 @@ def test_a_skill_folder_means_its_skill_file(workspace):
     [
         ({}, "spec.yaml:1: skill: 's' does not exist; name a markdown file, or a folder with"),
         ({"s/x.md": "x"}, "spec.yaml:1: skill: the folder 's' has no SKILL.md; add it"),
-        (
-            {"s/SKILL.md": "x", "s/scripts/run.sh": "x"},
-            "spec.yaml:1: skill: the folder 's' also has scripts, which this version does not",
-        ),
         ({"s": " \n"}, "s: is empty; write at least a sentence"),
         ({"s": b"a\n\xfe\n"}, "s:2: byte 0xfe is not UTF-8; save the file"),
         ({"s": "x" * 1_000_001}, "s: has 1000001 bytes; a skill document may have at most 1000000"),

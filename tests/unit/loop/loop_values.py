@@ -10,6 +10,7 @@ from scripted_run import ScriptedRun
 
 from skillopt.domain.edits import Edit
 from skillopt.domain.events import GroupReport, ItemScore, Measurement, Merged, Reflected, Selected
+from skillopt.domain.messages import Message
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.results import Body, InvalidBody, JudgementBody, ReplyBody
 from skillopt.domain.run import RunState, StepState
@@ -51,6 +52,9 @@ class Table:
 
     def body(self, job: str) -> Body:
         return self.bodies[job]
+
+    def messages(self, job: str) -> tuple[Message, ...]:
+        return ()
 
     def reply(self, job: str, text: str) -> None:
         self.bodies[job] = ReplyBody(text=text)

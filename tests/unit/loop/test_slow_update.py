@@ -106,6 +106,25 @@ def test_guidance_that_makes_the_document_too_long_is_skipped():
     assert run.state.finished
 
 
+LONG_TASK = "Tell the story of the clockmaker who lost both his shoes in the river."
+
+
+@pytest.mark.parametrize(("guard", "kind"), [("block", Skipped), ("flag", Proposed)])
+def test_guidance_that_repeats_a_training_task_is_blocked_or_flagged(guard, kind):
+    plan = two_epochs(gradient={"copy_guard": guard})
+    first, *others = plan.splits.train
+    prompt = first.prompt.model_copy(update={"task": LONG_TASK})
+    train = (first.model_copy(update={"prompt": prompt}), *others)
+    plan = plan.model_copy(update={"splits": plan.splits.model_copy(update={"train": train})})
+    reply = json.dumps({"slow_update_content": f"Be ready for this: {LONG_TASK}"})
+    run = ScriptedRun(plan, models=Adviser(reply)).finish()
+    [event] = slow(run, kind)
+    if isinstance(event, Skipped):
+        assert event.reason == "copied" and "train-0" in event.detail
+    else:
+        assert event.copied_from == ("train-0",)
+
+
 def test_a_memory_document_that_evolves_alone_has_the_guidance():
     plan = two_epochs()
     settings = plan.settings.model_copy(update={"evolve": "memory"})

@@ -5,6 +5,7 @@ from scripted_run import Store, finished_job
 
 from producer import facts as facts_module
 from producer.facts import LedgerFacts, ResultMissing
+from skillopt.domain.messages import Message, encode_messages
 from skillopt.domain.results import Body, JudgementBody, ReplyBody
 from skillopt.errors import StateCorrupt
 from skillopt.state.ports import StoredResult
@@ -121,3 +122,29 @@ def test_a_body_that_is_not_understood_is_corruption_and_names_the_job():
     shelf.store.results["j1"] = StoredResult(stored.line, '{"kind": "poem"}', stored.receipt)
     with pytest.raises(StateCorrupt, match="'j1'"):
         shelf.facts().body("j1")
+
+
+def test_a_conversation_is_read_once_and_given_as_it_was():
+    shelf = Shelf()
+    sent = (Message(role="user", content="hi"), Message(role="assistant", content="hello"))
+    blob = shelf.store.put(encode_messages(sent))
+    shelf.put("j1", ReplyBody(text="hello", trajectory=blob))
+    facts = shelf.facts()
+    assert facts.messages("j1") == sent
+    before = shelf.store.reads
+    assert facts.messages("j1") == sent
+    assert shelf.store.reads == before
+
+
+def test_a_reply_without_a_conversation_has_none():
+    shelf = Shelf()
+    shelf.put("j1", HELLO)
+    assert shelf.facts().messages("j1") == ()
+
+
+def test_a_conversation_that_is_gone_makes_the_result_missing():
+    """The job is then run again, and brings both."""
+    shelf = Shelf()
+    shelf.put("j1", ReplyBody(text="hello", trajectory="0" * 64))
+    with pytest.raises(ResultMissing):
+        shelf.facts().messages("j1")
