@@ -139,7 +139,7 @@ def _of_epoch_end(state: RunState, end: EpochEnd) -> Iterator[DueRecords]:
     all_asked = (end.meta or not optimizer.use_meta_skill) and (
         end.proposed or end.skipped or not optimizer.use_slow_update
     )
-    if asked:
+    if asked and (all_asked or state.finished):
         place = Place(f"epoch {epoch} / optimizer", epoch_end=epoch)
         yield DueRecords(f"{prefix}-2-optimizer", partial(_optimizer, asked, scopes, place))
     if end.gated and end.gated.verdict != "indecisive":

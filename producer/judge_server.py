@@ -1,86 +1,50 @@
-"""Serves a Python function as the judge of a run, on a socket that only this user can open."""
+"""Serves a Python function as the judge of a run, on a socket that only this user can open.
+
+Each question has a connection and a thread of its own, so the function is called by several
+threads at once: one that is not made for that takes a lock itself.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import json
-import math
+import os
 import socketserver
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import traceback
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from skillopt.domain.results import JudgementBody
-from skillopt.errors import InputError
+from producer.embedded.socket_folder import MAX_SOCKET_PATH_BYTES
+from producer.judge_function import NamedFunction, judgement_of
+from skillopt.errors import EmbeddedError
 from skillopt.judges.function import MAX_LINE_BYTES
 
-#: Values a function may close over and still be told apart from another by its source.
-_PLAIN = (str, int, float, bool, bytes, type(None))
-
-
-@dataclass(frozen=True)
-class Score:
-    """A judge's verdict: `soft` defaults to `hard`; `feedback` is shown to the analyst."""
-
-    hard: float
-    soft: float | None = None
-    feedback: str = ""
-
-
-#: What a judge may return: a Score, a truth value, or a number from 0 to 1 (hard only at 1).
-Scored = Score | bool | float
-JudgeFunction = Callable[[Mapping[str, Any], str], Scored]
-
-
-@dataclass(frozen=True)
-class NamedFunction:
-    """A function with the name and the revision that its judgements are kept under."""
-
-    call: JudgeFunction
-    name: str
-    revision: str
-
-
-def name_function(function: JudgeFunction, version: str | None) -> NamedFunction:
-    """Name a function for the cache. Raises InputError if what it does cannot be told by its
-    source, and no `judge_version` says it.
-    """
-    name = f"{function.__module__}:{getattr(function, '__qualname__', type(function).__name__)}"
-    revision = version or _revision(function)
-    if revision is None:
-        raise InputError(
-            f"judge {name!r} has no source of its own or closes over objects, so a change of it "
-            "would go unnoticed; give judge_version='1' and raise it whenever the judge changes"
-        )
-    return NamedFunction(function, name, revision)
-
-
-def _revision(function: JudgeFunction) -> str | None:
-    if not inspect.isfunction(function):
-        return None
-    closed = [cell.cell_contents for cell in function.__closure__ or ()]
-    defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    if not all(isinstance(value, _PLAIN) for value in (*closed, *defaults)):
-        return None
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):
-        return None
-    return hashlib.sha256(repr((source, closed, defaults)).encode()).hexdigest()
+#: How often the end of the block is looked for.
+_POLL_S = 0.05
+#: A worker sends its whole question at once.
+_READ_TIMEOUT_S = 60.0
+_MAX_ERROR_CHARS = 500
 
 
 @contextmanager
 def serve(function: NamedFunction) -> Iterator[Path]:
-    """Serve a function until the block ends; gives the socket's path."""
-    with tempfile.TemporaryDirectory(prefix="skillopt-judge-") as folder:
-        path = Path(folder) / "judge.sock"
+    """Serve a function until the block ends; gives the socket's path.
+
+    A call under way when the block ends goes on in its thread, unheard.
+    """
+    with tempfile.TemporaryDirectory(prefix="skillopt-judge-", ignore_cleanup_errors=True) as made:
+        path = Path(made) / "j.sock"
+        size = len(os.fsencode(path))
+        if size > MAX_SOCKET_PATH_BYTES:
+            raise EmbeddedError(
+                f"socket path {str(path)!r} has {size} bytes, more than {MAX_SOCKET_PATH_BYTES}: "
+                "set TMPDIR to a folder with a shorter path"
+            )
         with _Server(str(path), function) as server:
-            thread = threading.Thread(target=server.serve_forever, args=[0.05], daemon=True)
+            thread = threading.Thread(target=server.serve_forever, args=[_POLL_S], daemon=True)
             thread.start()
             try:
                 yield path
@@ -91,7 +55,8 @@ def serve(function: NamedFunction) -> Iterator[Path]:
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
-    request_queue_size = 128
+    #: Workers do not wait for a place: all of them may ask at the same moment.
+    request_queue_size = 1024
 
     def __init__(self, path: str, function: NamedFunction) -> None:
         self.function = function
@@ -103,36 +68,32 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 class _Handler(socketserver.StreamRequestHandler):
     server: _Server
+    timeout = _READ_TIMEOUT_S
 
     def handle(self) -> None:
-        line = self.rfile.readline(MAX_LINE_BYTES)
+        line = self.rfile.readline(MAX_LINE_BYTES + 1)
         self.wfile.write(json.dumps(_answer(self.server.function, line)).encode() + b"\n")
 
 
 def _answer(function: NamedFunction, line: bytes) -> dict[str, Any]:
     try:
         asked = json.loads(line)
-        known = (asked["function"], asked["revision"]) == (function.name, function.revision)
-        task, reply = dict(asked["task"]), str(asked["reply"])
-    except (KeyError, TypeError, ValueError):
-        return {"error": "the question is not understood"}
-    if not known:
+        named = (asked["function"], asked["revision"])
+        task, reply = asked["task"], asked["reply"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return {"error": "the judge's question is not understood"}
+    if not isinstance(task, dict) or not isinstance(reply, str):
+        return {"error": "the judge's question is not understood"}
+    if named != (function.name, function.revision):
         return {"error": f"another judge is served here: {function.name!r}"}
     try:
-        return _judgement(function.call(task, reply)).model_dump(mode="json")
-    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
-        return {"error": f"judge {function.name!r} raised {type(error).__name__}: {error}"}
+        return judgement_of(function.call(task, reply)).model_dump(mode="json")
+    except BaseException as error:  # noqa: BLE001 - a user's function may raise anything, and
+        # nobody else hears of it: an interrupt reaches the main thread, never this one.
+        return {"error": f"judge {function.name!r} failed: {_in_words(error)}"}
 
 
-def _judgement(scored: object) -> JudgementBody:
-    if isinstance(scored, bool):
-        scored = Score(float(scored))
-    elif isinstance(scored, int | float):
-        scored = Score(float(scored >= 1), float(scored))
-    if not isinstance(scored, Score):
-        raise TypeError(f"a judge returns a Score, a bool or a number, not {scored!r}")
-    soft = scored.hard if scored.soft is None else scored.soft
-    for value in (scored.hard, soft):
-        if not (math.isfinite(value) and 0 <= value <= 1):
-            raise ValueError(f"a score lies between 0 and 1, not at {value!r}")
-    return JudgementBody(hard=float(scored.hard), soft=float(soft), feedback=scored.feedback)
+def _in_words(error: BaseException) -> str:
+    """Say what was raised on one line, also where the error cannot say it itself."""
+    words = " ".join("".join(traceback.format_exception_only(error)).split())
+    return words if len(words) <= _MAX_ERROR_CHARS else words[:_MAX_ERROR_CHARS] + " …"

@@ -1,13 +1,16 @@
 """A run's folder: everything a run leaves on disk.
 
-plan.json      the plan: with the log, all that is needed to restore the run
-spec.yaml      the resolved settings and where skill and tasks came from, for people
-events.jsonl   the mirror of the log; every other file derives from it
-history.jsonl  one row per ended step, free of times and machines
-skills/        every document of the run: <step>-<hash16>.md, 0000 is the initial one
-best_skill.md  the best document so far
-summary.json   scores, calls, money
-rollouts/      what was sent and answered, by stage: <stage>.jsonl.zst
+plan.json       the plan: with the log, all that is needed to restore the run
+spec.yaml       the resolved settings and where skill and tasks came from, for people
+events.jsonl    the mirror of the log; every other file derives from it
+history.jsonl   one row per ended step, free of times and machines
+skills/         the skill in every state of the run: <step>-<hash16>.md, 0000 is the initial one
+memories/       the memory document in the same states under the same names, if there is one
+best_skill.md   the best skill so far
+best_skill/     the best skill with all that lies beside it, if the skill is a folder
+best_memory.md  the memory document that goes with it, if there is one
+summary.json    scores, calls, money
+rollouts/       what was sent and answered, by stage: <stage>.jsonl.zst
 """
 
 from __future__ import annotations
@@ -20,13 +23,13 @@ import yaml
 import zstandard
 from pydantic import ValidationError
 
+from producer.folder.documents import write_documents
 from producer.folder.durable import write_durably
 from producer.folder.history import history_bytes
 from producer.folder.mirror import EventMirror
 from producer.records import CallRecord, decode_record, encode_records
 from producer.summary import Summary
 from skillopt.domain.events import RunCreated, decode_event
-from skillopt.domain.fingerprint import short
 from skillopt.domain.item import SPLITS
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
@@ -106,13 +109,9 @@ class RunFolder:
     # --- what derives from it ---------------------------------------------------------------
 
     def derive(self, state: RunState) -> None:
-        """Write history, skills and the best skill; files that are right stay untouched."""
+        """Write history and documents; files that are right stay untouched."""
         write_durably(self.path / "history.jsonl", history_bytes(state))
-        self._write_skill(0, state.plan.initial_key, state.plan.skill)
-        for step in state.steps:
-            if step.proposed:
-                self._write_skill(step.proposed.step, step.proposed.skill, step.proposed.text)
-        write_durably(self.path / "best_skill.md", state.texts[state.best].skill.encode())
+        write_documents(self.path, state)
 
     def write_summary(self, summary: Summary) -> None:
         """Write summary.json; what only the present command knows stays out of it."""
@@ -129,9 +128,6 @@ class RunFolder:
             return None
         except ValidationError as error:
             raise StateCorrupt(f"{str(path)!r} is not a run's summary: {error}") from error
-
-    def _write_skill(self, step: int, skill: str, text: str) -> None:
-        write_durably(self.path / "skills" / f"{step:04d}-{short(skill)}.md", text.encode())
 
     # --- records ----------------------------------------------------------------------------
 

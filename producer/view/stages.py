@@ -38,6 +38,7 @@ _PART_STAGES = {
     "gate": "measuring the candidate on val",
     "compare": "trying train tasks with this epoch's first and last document",
     "slow update": "asking for lasting guidance",
+    "slow update gate": "measuring the document with new guidance on val",
     "meta skill": "asking what editing has taught",
 }
 _PART = re.compile(r"^(step|epoch) (\d+) / (.+)$")

@@ -141,10 +141,10 @@ def compared_words(event: Compared) -> str:
     """Say what changed between an epoch's first and last document."""
     tasks = numbers.plural(len(event.sampled), "task")
     pairs = pair_counts(event.pairs) or "no pair to learn from"
-    return (
-        f"document {short(event.current)} beside {short(event.previous)} on {tasks} "
-        f"(pairs: {event.policy}): {pairs}"
-    )
+    beside = f"beside {short(event.previous)}"
+    if event.current == event.previous:
+        beside = "as the epoch before left it,"
+    return f"document {short(event.current)} {beside} on {tasks} (pairs: {event.policy}): {pairs}"
 
 
 def pair_counts(pairs: Sequence[Pair]) -> str:

@@ -38,6 +38,11 @@ def _wrong_kind(kind: object) -> str:
     known = ", ".join(KINDS)
     if kind is None:
         return f"judge.kind is missing; known kinds: {known}"
+    if kind == "function":
+        return (
+            "judge kind 'function' cannot be written down: it is a Python function, given to "
+            f"producer.optimize(judge=…); known kinds: {known}"
+        )
     if isinstance(kind, str) and kind in _LATER_KINDS:
         return f"judge kind {kind!r} is not part of this version; known kinds: {known}"
     return f"judge kind {kind!r} is not known; known kinds: {known}"

@@ -63,13 +63,19 @@ def load_plan(
     (ConfigError or TaskError) with every problem found, one per line.
     """
     parsed = _parse(spec_path, overrides, cache)
+    reader = PartsReader(parsed, environ, backends_file, publish_revision)
+    return plan_training(reader, spec_path, limit)
+
+
+def plan_training(reader: PartsReader, spec_path: Path, limit: int | None = None) -> LoadedSpec:
+    """Make the plan of a training run of a spec and what it refers to."""
+    parsed = reader.parsed
     spec = parsed.spec
     roles: dict[Role, str] = {
         "target": spec.model.target,
         "optimizer": spec.model.optimizer or spec.model.target,
     }
     needed: tuple[SplitName, ...] = SPLITS if spec.evaluation.eval_test else ("train", "val")
-    reader = PartsReader(parsed, environ, backends_file, publish_revision)
     parts = reader.read(Wanted(roles, needed, limit))
     plan = RunPlan(
         name=_run_name(parsed, spec_path),

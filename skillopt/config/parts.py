@@ -66,7 +66,7 @@ class PartsReader:
         if catalogue is not None:
             backends = problems.attempt(lambda: self._backends(catalogue, wanted.roles))
         problems.attempt(self._check_default_judge)
-        tasks = problems.attempt(lambda: load_tasks(self._task_source(wanted)))
+        tasks = problems.attempt(lambda: self._tasks(wanted))
         if tasks is not None and "optimizer" in wanted.roles:
             problems.attempt(lambda: self._check_protected(tasks))
         problems.raise_any(ConfigError, at_most=MAX_PROBLEMS_SHOWN)
@@ -153,19 +153,25 @@ class PartsReader:
             raise ConfigError(f"{where}: backends.{backend.name}: {error}") from error
         return backend.model_copy(update={"revision": revision})
 
-    def _task_source(self, wanted: Wanted) -> TaskSource:
+    def _tasks(self, wanted: Wanted) -> LoadedTasks:
         spec = self.parsed.spec
         where = self._where("tasks")
-        return TaskSource(
-            path=where.path(spec.tasks),
-            where=where,
-            ratio=spec.split.ratio,
-            where_ratio=self._where("split", "ratio"),
-            seed=spec.split.seed,
-            fields=spec.fields,
-            where_fields=self._where("fields"),
-            judge=spec.judge,
-            needed=wanted.splits,
-            limits={"val": spec.evaluation.val_limit, "test": spec.evaluation.test_limit},
-            limit=wanted.limit,
+        return load_tasks(
+            TaskSource(
+                path=where.path(spec.tasks),
+                where=where,
+                ratio=spec.split.ratio,
+                where_ratio=self._where("split", "ratio"),
+                seed=spec.split.seed,
+                fields=spec.fields,
+                where_fields=self._where("fields"),
+                judge=spec.judge,
+                needed=wanted.splits,
+                limits=self._limits(),
+                limit=wanted.limit,
+            )
         )
+
+    def _limits(self) -> dict[SplitName, int | None]:
+        evaluation = self.parsed.spec.evaluation
+        return {"val": evaluation.val_limit, "test": evaluation.test_limit}

@@ -77,6 +77,7 @@ def _problems_of_name(document: Document, folder: str | None) -> Iterator[str]:
     name, where = document.data.get("name"), document.origin(("name",))
     if not isinstance(name, str) or not name.strip():
         return
+    name = _composed(name)
     allowed = all(character.isalnum() or character == "-" for character in name)
     if not allowed or name != name.lower():
         yield (
@@ -85,7 +86,7 @@ def _problems_of_name(document: Document, folder: str | None) -> Iterator[str]:
         )
     if name.startswith("-") or name.endswith("-") or "--" in name:
         yield f"{where}: name: {name!r} has a hyphen at an end or two in a row; take them out"
-    if folder is not None and _composed(name) != _composed(folder):
+    if folder is not None and name != _composed(folder):
         yield (
             f"{where}: name: {name!r} is not the name of the skill's folder {folder!r}; rename "
             "one of them"

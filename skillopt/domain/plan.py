@@ -7,7 +7,6 @@ an environment variable or a prompt folder.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -52,7 +51,7 @@ class RunPlan(BaseModel):
     def initial(self) -> Documents:
         return Documents(skill=self.skill, memory=self.memory)
 
-    @cached_property
+    @property
     def initial_key(self) -> str:
         return self.key_of(self.initial)
 

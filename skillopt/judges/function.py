@@ -14,12 +14,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from skillopt.domain.item import FunctionJudge
-from skillopt.domain.results import JudgementBody, ReplyBody
+from skillopt.domain.results import InvalidBody, JudgementBody, ReplyBody
 from skillopt.errors import JudgeUnavailable
+from skillopt.judges.scorer import missing_answer
 
 SOCKET_VARIABLE = "SKILLOPT_JUDGE_SOCKET"
 ANSWER_TIMEOUT_S = 300.0
-MAX_LINE_BYTES = 8_000_000
+#: Of a question, and of an answer.
+MAX_LINE_BYTES = 64_000_000
 
 
 class FunctionScorer:
@@ -30,7 +32,11 @@ class FunctionScorer:
     def problems(self, judge: FunctionJudge) -> list[str]:
         return [] if judge.function and judge.revision else ["it names no function and revision"]
 
-    def score(self, judge: FunctionJudge, reply: ReplyBody) -> JudgementBody:
+    def score(self, judge: FunctionJudge, reply: ReplyBody) -> JudgementBody | InvalidBody:
+        """Score a reply; raises JudgeUnavailable, with the function's own error, if it cannot."""
+        missing = missing_answer(reply)
+        if missing is not None:
+            return JudgementBody(hard=0.0, soft=0.0, feedback=missing)
         path = os.environ.get(SOCKET_VARIABLE)
         if not path:
             raise JudgeUnavailable(
@@ -43,7 +49,11 @@ class FunctionScorer:
             "task": judge.task,
             "reply": reply.text,
         }
-        answer = _ask(path, asked, judge.function)
+        question = json.dumps(asked).encode() + b"\n"
+        if len(question) > MAX_LINE_BYTES:
+            size = f"{len(question)} bytes, more than {MAX_LINE_BYTES}"
+            return InvalidBody(reason=f"task and answer together have {size}: too long to judge")
+        answer = _ask(path, question, judge.function)
         if "error" in answer:
             raise JudgeUnavailable(str(answer["error"]))
         try:
@@ -52,17 +62,24 @@ class FunctionScorer:
             raise JudgeUnavailable(f"function {judge.function!r} gave no score: {error}") from error
 
 
-def _ask(path: str, asked: dict[str, Any], function: str) -> dict[str, Any]:
+def _ask(path: str, question: bytes, function: str) -> dict[str, Any]:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(ANSWER_TIMEOUT_S)
             connection.connect(path)
-            connection.sendall(json.dumps(asked).encode() + b"\n")
+            connection.sendall(question)
             with connection.makefile("rb") as stream:
                 line = stream.readline(MAX_LINE_BYTES)
-        answer = json.loads(line)
-    except (OSError, ValueError) as error:
+    except TimeoutError as error:
+        raise JudgeUnavailable(
+            f"function {function!r} gave no answer within {ANSWER_TIMEOUT_S:g} s"
+        ) from error
+    except OSError as error:
         raise JudgeUnavailable(f"function {function!r} cannot be asked: {error}") from error
+    try:
+        answer = json.loads(line)
+    except ValueError as error:
+        raise JudgeUnavailable(f"function {function!r} broke off its answer: {error}") from error
     if not isinstance(answer, dict):
         raise JudgeUnavailable(f"function {function!r} answered {type(answer).__name__}")
     return answer

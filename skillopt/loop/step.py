@@ -77,7 +77,7 @@ def _reflect(state: RunState, facts: Facts, factory: JobFactory, step: StepState
         short = too_little(state, whole.measurement(), stage, may_be_empty=True)
         if short:
             return Decision((short,))
-    wanted, reports = [], []
+    wanted, answered = [], []
     for index, evaluation in enumerate(evaluations):
         if not evaluation.complete or (evaluation.has_missing and not whole.complete):
             # Its analysts start when the shard's own members are judged; with a member missing,
@@ -89,8 +89,9 @@ def _reflect(state: RunState, facts: Facts, factory: JobFactory, step: StepState
                 return optimizer_missing(answer.problem)
             if answer.wanted:
                 wanted.append(answer.wanted)
-            reports.append(report_of(state, step, group, answer))
+            answered.append((group, answer))
     if wanted or not whole.complete:
         stage = "reflect" if whole.complete else "rollout"
         return waiting(f"step {number} / {stage}", whole, wanted)
-    return Decision((Reflected(step=number, batch=whole.measurement(), groups=tuple(reports)),))
+    reports = tuple(report_of(state, step, group, answer) for group, answer in answered)
+    return Decision((Reflected(step=number, batch=whole.measurement(), groups=reports),))

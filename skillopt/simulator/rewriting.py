@@ -23,6 +23,8 @@ _CHARACTERS_PER_TOKEN = 4
 _CHARACTERS = re.compile(r"(?<![\d,])(\d[\d,]{0,14}) characters", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\d,])\d[\d,]{0,14}")
 _MOST_SUGGESTIONS = 500
+#: Characters of what is to be left out that are minded.
+_LONGEST_REMOVAL = 20_000
 #: Suggestions that ask for order, not for a rule.
 _TIDYING = ("merge_rules", "reorganize", "compress")
 
@@ -76,7 +78,7 @@ class _Draft:
             self.added.append(line)
 
     def written(self) -> str:
-        named = "\n".join(self.removed)
+        named = "\n".join(self.removed)[:_LONGEST_REMOVAL]
         kept = []
         for line in self.text.split("\n"):
             words = plain(line.removeprefix("- "))

@@ -15,7 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 import openai
 import pytest
 
+from skillopt.domain.templates import fill
 from skillopt.errors import ConfigError
+from skillopt.loop.templates import packaged
 from skillopt.simulator.options import SimulatorOptions
 from skillopt.simulator.server import running
 
@@ -310,6 +312,64 @@ def test_statistics_tell_roles_repeats_and_concurrency(start):
     assert (stats["distinct_contents"], stats["max_repeats"]) == (6, 2)
     assert 2 <= stats["peak_concurrency"] <= 8
     assert stats["in_flight"] == 0
+
+
+def ask_optimizer(provider, stage, user, mode="form_edits"):
+    """Ask as the loop does: a packaged prompt and the sections it speaks of."""
+    texts = packaged()
+    slots = {"form": texts[mode], "skill_aware": texts["skill_aware"], "documents": ""}
+    reply = provider.ask(user, system=fill(texts[stage], slots))
+    return json.loads(reply.choices[0].message.content)
+
+
+def test_every_form_of_the_loop_is_answered_and_counted_as_the_optimizers(start):
+    provider = start()
+    skill = "## Current skill\n\n~~~~\n# Notes\n~~~~\n\n"
+    failing = f'{skill}## Failing criteria\n\n- the answer contains "Alpha" (failed in 2 of 2)\n'
+    rows = [{"index": 0, "type": "add_rule", "instruction": 'Add "Alpha".', "support": 2}]
+    listed = json.dumps(rows, indent=1)
+
+    suggested = ask_optimizer(provider, "reflect_failure", failing, "form_suggestions")
+    [suggestion] = suggested["patch"]["revise_suggestions"]
+    assert "Alpha" in suggestion["instruction"]
+    assert suggested["appendix_notes"] == []
+    merged = ask_optimizer(
+        provider, "merge", f"{skill}## Proposed suggestions\n\n{listed}", "form_suggestions"
+    )
+    assert len(merged["revise_suggestions"]) == 1
+    rewritten = ask_optimizer(provider, "rewrite", f"{skill}## Suggestions\n\n{listed}")
+    assert 'Add "Alpha".' in rewritten["new_skill"]
+    condensed = ask_optimizer(provider, "consolidate", '## Notes\n\n["A.", "B."]')
+    assert condensed == {"appendix_notes": ["A. B."]}
+    comparison = '### regressed: 1 task\n\nFailed:\n- the answer contains "Alpha": it lacks it'
+    guided = ask_optimizer(provider, "slow_update", f"{skill}## Comparison\n\n{comparison}")
+    assert "Alpha" in guided["slow_update_content"]
+
+    assert provider.get("/stats")["ok"]["optimizer"] == 5
+
+
+def test_a_megabyte_of_prompt_is_answered(start):
+    provider = start()
+    skill = "".join(f"Remark {n} on what notes are like.\n\n" for n in range(30_000))
+    shorter = ask_optimizer(
+        provider,
+        "compress",
+        f"## Current skill\n\n~~~~\n{skill}\n~~~~\n\n## Limit\n\nat most 1000 characters",
+    )
+
+    assert len(skill) > 1_000_000
+    assert 0 < len(shorter["new_skill"]) <= 1_000
+
+
+def test_samples_differ_by_chance_if_noise_is_asked_for(start):
+    provider = start(sample_noise=0.5)
+    replies = [
+        provider.ask(system='Include "Certainty:".', extra_headers={"X-Skillopt-Sample": str(n)})
+        for n in range(20)
+    ]
+    followed = ["Certainty:" in reply.choices[0].message.content for reply in replies]
+
+    assert set(followed) == {True, False}
 
 
 def test_the_behaviour_is_published(start):

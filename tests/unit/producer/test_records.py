@@ -2,12 +2,20 @@ from __future__ import annotations
 
 import pytest
 from recorded_runs import MODES, end_calls, run_of, step_calls, stored_calls
-from scripted_run import ScriptedRun
+from scripted_run import ScriptedRun, make_plan
 
 from producer.folder.moments import Moments
 from producer.folder.rollouts import EXPIRED, Scope, collect, locate
 from producer.records import decode_record, encode_records
-from skillopt.domain.events import Finished, GaveUp, LeftOut, Measured, Reflected, Selected
+from skillopt.domain.events import (
+    Finished,
+    GaveUp,
+    LeftOut,
+    Measured,
+    Reflected,
+    Selected,
+    StepStarted,
+)
 from skillopt.domain.outcome import LedgerLine
 from skillopt.errors import StateCorrupt
 
@@ -177,6 +185,32 @@ def test_no_two_calls_of_a_stage_have_the_same_label(mode):
     for step in run.state.steps:
         labels = [record.label for record in step_calls(run, step.started.step)]
         assert len(labels) == len(set(labels))
+
+
+def test_merges_of_one_level_have_labels_of_their_own():
+    settings = {
+        "train": {"num_epochs": 1, "batch_size": 8},
+        "gradient": {"minibatch_size": 1, "merge_batch_size": 2},
+    }
+    run = ScriptedRun(make_plan(settings=settings)).until(Selected)
+    merges = [record for record in step_calls(run) if record.call == "merge"]
+    labels = [record.label for record in merges]
+    assert labels[:2] == ["step 1 / merge failure 1", "step 1 / merge failure 1 (2)"]
+    assert len(set(labels)) == len({record.job for record in merges}) == len(labels)
+
+
+def test_a_result_that_came_after_the_analysis_does_not_change_its_prompt():
+    run = ScriptedRun(make_plan(settings={"evaluation": {"min_coverage": 0.5}})).until(StepStarted)
+    item = next(one for one in run.plan.splits.train if one.id in run.events[-1].items)
+    job = run.factory.rollout(run.plan.initial_key, run.plan.initial, item, 0)
+    run.record(GaveUp(jobs={job.id: "no answer"}))
+    run.until(Selected)
+    before = step_calls(run)
+    assert all(item.id not in record.items for record in before)
+    run.perform(run.factory.wanted_rollout(job, run.plan.initial, item, "late"))
+    judge = run.factory.judge(item, run.ledger[job.id].digest)
+    run.perform(run.factory.wanted_judge(judge, run.body(job.id), item, "late"))
+    assert step_calls(run) == before
 
 
 def test_a_prompt_is_the_one_that_was_sent_although_the_document_changed_since():

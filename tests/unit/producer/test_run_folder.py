@@ -11,6 +11,8 @@ from scripted_run import SKILL, ScriptedRun, make_plan
 from producer.run_folder import RunFolder, find_run
 from skillopt.domain.events import Gated, Paused, Proposed, Reflected
 from skillopt.domain.fingerprint import sha256_hex
+from skillopt.domain.skill import SkillDocument
+from skillopt.domain.skill_folder import SkillFile
 from skillopt.domain.spec import Budget
 from skillopt.errors import InputError, StateCorrupt
 from skillopt.state.ports import LogEntry
@@ -149,7 +151,37 @@ def test_every_document_is_kept_under_its_step_and_hash(tmp_path):
     for name, content in kept.items():
         assert sha256_hex(content).startswith(name[5:21])
     assert kept[f"0000-{run.plan.initial_key[:16]}.md"].decode() == SKILL
-    assert (folder.path / "best_skill.md").read_text() == run.state.texts[run.state.best]
+    assert (folder.path / "best_skill.md").read_text() == run.state.texts[run.state.best].skill
+
+
+@pytest.mark.parametrize(
+    "update",
+    ["patch", "rewrite_from_suggestions", "full_rewrite_minibatch"],
+)
+def test_a_run_of_a_skill_folder_and_a_memory_leaves_all_of_it(tmp_path, update):
+    text = (
+        "---\nname: greeter\n---\n"
+        + SKILL
+        + "\n<!-- FROZEN_START -->\nStay.\n<!-- FROZEN_END -->\n"
+    )
+    script = SkillFile.of("scripts/a.sh", b"#!/bin/sh\n", executable=True)
+    learning = {"learning_rate": 2, "min_learning_rate": 1, "skill_update_mode": update}
+    settings = {"optimizer": learning, "evolve": "both" if update == "patch" else "skill"}
+    plan = make_plan(skill=text, files=(script,), memory="- m\n", settings=settings)
+    run = ScriptedRun(plan).finish()
+    folder = folder_of(run, tmp_path / "run").path
+    best = run.state.texts[run.state.best]
+    assert run.state.best != plan.initial_key
+    assert (folder / "best_skill/SKILL.md").read_text() == best.skill
+    assert (folder / "best_skill/scripts/a.sh").read_bytes() == b"#!/bin/sh\n"
+    assert os.access(folder / "best_skill/scripts/a.sh", os.X_OK)
+    assert (folder / "best_memory.md").read_text() == best.memory
+    for name in ("skills", "memories"):
+        assert len(list((folder / name).iterdir())) == len(run.state.texts)
+    for documents in run.state.texts.values():
+        document = SkillDocument.parse(documents.skill)
+        assert document.frozen == ("\nStay.\n",)
+        assert document.front_matter == "---\nname: greeter\n---\n"
 
 
 def test_history_says_what_became_of_each_step(tmp_path):

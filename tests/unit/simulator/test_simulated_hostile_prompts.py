@@ -8,7 +8,7 @@ import pytest
 
 from skillopt.simulator.options import SimulatorOptions
 
-SIZE = 200_000
+SIZE = 40_000
 #: Each would take minutes, or end in an error, if it were read carelessly.
 HOSTILE = {
     "rules": "".join(f'- Always include "A{n}".\n' for n in range(SIZE // 26)),
@@ -26,7 +26,7 @@ HOSTILE = {
     "kept": "<!-- KEEP 1 -->\n" * (SIZE // 16),
     "limits": "max_chars=abc min_chars=\u00b2\n" * (SIZE // 26),
     "blank": " \n" * (SIZE // 2),
-    "rows": json.dumps([{"op": 1, "content": None, "instruction": [], "new_skill": {}}] * 2_000),
+    "rows": json.dumps([{"op": 1, "content": None, "instruction": [], "new_skill": {}}] * 400),
 }
 #: For each stage: the titles under which its prompt shows something, and a key of its reply.
 STAGES = {

@@ -34,6 +34,7 @@ from skillopt.domain.events import (
 )
 from skillopt.domain.run import EpochEnd
 from skillopt.domain.spec import Budget
+from skillopt.loop.decide import decide
 
 
 def test_every_event_is_one_printable_line():
@@ -75,7 +76,7 @@ def test_a_measurement_without_any_score_shows_a_dash():
         ),
         ("epoch 1 / slow update", "epoch 1: asking for lasting guidance"),
         ("epoch 1 / meta skill", "epoch 1: asking what editing has taught"),
-        ("epoch 1 / gate", "epoch 1: measuring the candidate on val"),
+        ("epoch 1 / slow update gate", "epoch 1: measuring the document with new guidance on val"),
         ("arm 2", "measuring the document on val, time 2"),
         ("step 2 / novel", "step 2: novel"),
         ("something else", "something else"),
@@ -254,6 +255,22 @@ def test_a_comparison_counts_what_became_of_the_tasks():
         "2 improved, 1 regressed, 1 still passing"
     )
     assert event_words(compared()).endswith("on 0 tasks (pairs: mixed): no pair to learn from")
+    same = compared("stable_success").model_copy(update={"previous": "b" * 64})
+    assert event_words(same) == (
+        f"epoch 2: document {'b' * 16} as the epoch before left it, on 1 task (pairs: mixed): "
+        "1 still passing"
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_stage_of_every_mode_has_words(mode):
+    run = run_of(mode)
+    stages = set()
+    while run.advance():
+        stages.add(decide(run.state, run, run.factory).stage)
+    for stage in stages - {"", "paused", "finished"}:
+        words = stage_words(stage)
+        assert words.rpartition(": ")[2] != stage.rpartition(" / ")[2]
 
 
 def test_a_meta_skill_is_shown_and_a_lost_one_says_that_the_last_one_stays():
