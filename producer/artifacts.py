@@ -29,9 +29,10 @@ from producer.folder.rollouts import Scope, collect, jobs_of, locate
 from producer.folder.stored import StoredCalls
 from producer.records import CallRecord, OptimizerRecord
 from producer.run_folder import RunFolder
-from skillopt.domain.events import Event, Gated, Measured, Measurement, decode_event
+from skillopt.domain.events import Event, Gated, Measured, decode_event
 from skillopt.domain.fingerprint import short
 from skillopt.domain.item import Item, SplitName
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.run import EpochEnd, RunState, StepState
 from skillopt.loop.facts import Facts
 from skillopt.state.ports import State

@@ -20,10 +20,11 @@ _MAX_SHOWN_CHARS = 200
 
 @dataclass(frozen=True)
 class Score:
-    """A judge's verdict; numbers lie between 0 and 1.
+    """A judge's verdict: `hard` is 1 if the reply passed and 0 if not, `soft` how near it came,
+    from 0 to 1 (default: `hard`).
 
-    `hard` is 1 if the reply passed, `soft` how near it came (default: `hard`). `feedback` and
-    the criteria that do not hold are shown to the analyst, who improves the document by them.
+    The criteria that do not hold are shown to the analyst, who improves the document by them; so
+    is `feedback` where no criterion failed.
     """
 
     hard: float
@@ -108,6 +109,8 @@ def judgement_of(scored: object) -> JudgementBody:
     if not isinstance(scored, Score):
         scored = _score_of_number(scored)
     hard = _share("hard", scored.hard)
+    if hard not in (0.0, 1.0):
+        raise ValueError(f"hard is 1 (passed) or 0, not {hard!r}; soft says how near it came")
     soft = hard if scored.soft is None else _share("soft", scored.soft)
     criteria = tuple(
         CriterionResult(name=_text("a criterion", name), requirement=name, passed=bool(holds))

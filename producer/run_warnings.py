@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from skillopt.domain.events import Measurement
 from skillopt.domain.item import SplitName
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.run import RunState
 
 #: Tasks named in a warning.

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pydantic import BaseModel, ConfigDict
 
 from producer.score_interval import IntervalMethod, score_interval
-from skillopt.domain.events import ItemScore, Measurement
+from skillopt.domain.measurement import ItemScore, Measurement
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
 from skillopt.loop.gate import judge_candidate, scores

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -51,15 +52,21 @@ class SessionOptions:
     concurrency: int | None = None
     #: Tasks that no comparison counts from now on, and why.
     leave_out: Mapping[str, str] = field(default_factory=dict)
+    #: Environment variables of the children, besides this process's own.
+    extra_env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Watcher:
-    """Who is told of the run: every event once, and how it stands now and then."""
+    """Who is told of the run: every event once, and how it stands now and then.
+
+    `earlier` is told of the events that were there when this command came.
+    """
 
     event: Callable[[Event], None]
     update: Callable[[Snapshot], None]
     note: Callable[[str], None]
+    earlier: Callable[[Event], None] = lambda event: None
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,13 @@ def _supervisor(lock: StoreLock, options: SessionOptions) -> Iterator[tuple[Supe
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Turn the first SIGINT or SIGTERM into `Interrupted`; later ones wait for the clean-up."""
+    """Turn the first SIGINT or SIGTERM into `Interrupted`; later ones wait for the clean-up.
+
+    Only the main thread can: a run in another one goes on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         for one in (signal.SIGINT, signal.SIGTERM):
@@ -147,7 +160,7 @@ class _Session:
         self._watcher = watcher
         self._store = store
         self._supervisor = supervisor
-        self._env = children.environment(os.environ, url)
+        self._env = {**children.environment(os.environ, url), **options.extra_env}
         self._ports = connect(url, timing(self._env))
         self._folder = RunFolder(store.runs_dir / loaded.plan.run_id)
 
@@ -208,7 +221,10 @@ class _Session:
     def _watch(self) -> None:
         run, plan = self._loaded.plan.run_id, self._loaded.plan
         entries = self._ports.runs.log(run)
-        state = fold.fold(plan, [decode_event(entry.event) for entry in entries])
+        events = [decode_event(entry.event) for entry in entries]
+        for event in events:
+            self._watcher.earlier(event)
+        state = fold.fold(plan, events)
         known, began = active_seconds(entries), time.monotonic()
         seen, cursor = len(entries), ""
         quarantined: set[str] = set()

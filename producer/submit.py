@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from skillopt.domain.events import (
-    Event,
-    LeftOut,
-    Resumed,
-    RunCreated,
-    decode_event,
-    encode_event,
-)
+from skillopt.domain.events import Event, LeftOut, Resumed, RunCreated, decode_event, encode_event
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
 from skillopt.domain.spec import Budget

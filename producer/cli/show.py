@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from producer.cli.options import DEFAULT_STORE_NAME, JsonOption, StoreOption
+from producer.cli.options import DEFAULT_STORE_NAME, JsonOption, RunArgument, StoreOption
 
 if TYPE_CHECKING:
     from producer.run_folder import RunFolder
@@ -17,14 +17,7 @@ _NAMED_STORES = 5
 
 
 def show(
-    run: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN",
-            help="A run's id, a unique prefix of it, its name, its folder, or `last`.",
-            show_default=False,
-        ),
-    ],
+    run: RunArgument,
     step: Annotated[
         int | None,
         typer.Option("--step", metavar="N", min=1, help="One step: edits, gate, difference."),

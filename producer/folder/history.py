@@ -14,7 +14,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from producer.timeline import Part, in_order, last_step_of
-from skillopt.domain.events import Gated, Measurement, Proposed, Source, Verdict
+from skillopt.domain.events import Gated, Proposed, Source, Verdict
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.run import EpochEnd, RunState, StepState
 
 

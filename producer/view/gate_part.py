@@ -10,8 +10,9 @@ from producer.view import numbers
 from producer.view.diff import documents_diff
 from producer.view.outcomes import gate_words, measurement_words
 from producer.view.printable import safe
-from skillopt.domain.events import Gated, ItemScore, Measurement, Proposed
+from skillopt.domain.events import Gated, Proposed
 from skillopt.domain.fingerprint import short
+from skillopt.domain.measurement import ItemScore, Measurement
 from skillopt.domain.run import RunState
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from producer.timeline import Part
 from producer.view import numbers
 from producer.view.printable import one_line
-from skillopt.domain.events import Gated, Measurement, MetaLearned, Skipped
+from skillopt.domain.events import Gated, MetaLearned, Skipped
 from skillopt.domain.fingerprint import short
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.run import StepState
 
 VERDICTS = {

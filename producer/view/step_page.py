@@ -20,8 +20,9 @@ from producer.view.words import (
     proposed_words,
 )
 from skillopt.domain.edits import EditReport
-from skillopt.domain.events import BudgetDecided, GroupReport, Merged, Noted, Selected
+from skillopt.domain.events import BudgetDecided, Merged, Noted, Selected
 from skillopt.domain.fingerprint import short
+from skillopt.domain.reports import GroupReport
 from skillopt.domain.run import RunState, StepState
 
 

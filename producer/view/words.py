@@ -27,7 +27,6 @@ from skillopt.domain.events import (
     Merged,
     MetaLearned,
     Noted,
-    Pair,
     Paused,
     Proposed,
     Reflected,
@@ -38,6 +37,7 @@ from skillopt.domain.events import (
     StepStarted,
 )
 from skillopt.domain.fingerprint import short
+from skillopt.domain.reports import Pair
 
 _ENDS = {
     "completed": "every step is done",

@@ -13,105 +13,19 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from skillopt.domain.changes import Change
 from skillopt.domain.documents import Documents
 from skillopt.domain.edits import EditReport
-from skillopt.domain.item import SplitName
+from skillopt.domain.measurement import Measurement
+from skillopt.domain.reports import GroupReport, MergeReport, Pair
 from skillopt.domain.spec import Budget, PairPolicy
 from skillopt.errors import StateCorrupt
 
 #: What brought a candidate: a step's edits, or the guidance at the end of an epoch.
 Source = Literal["step", "slow_update"]
-GroupKind = Literal["failure", "success", "contrast"]
 #: "underpowered": it looks better, but no result of this size could have been accepted.
 Verdict = Literal["accept", "reject", "underpowered", "indecisive"]
 
 
 class _Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ItemScore(_Record):
-    """One item's score, the mean over its samples.
-
-    `scored` items have both values; others have none. `left_out`: a person decided so.
-    """
-
-    status: Literal["scored", "invalid", "missing", "left_out"]
-    hard: float | None = None
-    soft: float | None = None
-
-
-class Measurement(_Record):
-    """A document on a set of items. Means are over scored items and null if there are none."""
-
-    skill: str
-    split: SplitName
-    items: dict[str, ItemScore]
-
-    @property
-    def scored(self) -> list[ItemScore]:
-        return [score for score in self.items.values() if score.status == "scored"]
-
-    @property
-    def n(self) -> int:
-        return len(self.scored)
-
-    @property
-    def coverage(self) -> float:
-        """Scored items as a share of those that can be scored at all; an item that a person
-        left out still counts as one without a score.
-        """
-        return self._share_of("scored", "missing", "left_out")
-
-    @property
-    def completeness(self) -> float:
-        """Scored items as a share of those that a result is still wanted for."""
-        return self._share_of("scored", "missing")
-
-    def _share_of(self, *statuses: str) -> float:
-        counted = sum(score.status in statuses for score in self.items.values())
-        return self.n / counted if counted else 0.0
-
-    @property
-    def hard(self) -> float | None:
-        return _mean([score.hard for score in self.scored if score.hard is not None])
-
-    @property
-    def soft(self) -> float | None:
-        return _mean([score.soft for score in self.scored if score.soft is not None])
-
-
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
-
-
-class GroupReport(_Record):
-    """One analyst group: which tasks it saw, what it proposed, or why nothing came of it."""
-
-    shard: int
-    kind: GroupKind
-    items: tuple[str, ...]
-    status: Literal["ok", "repaired", "dropped"]
-    problem: str = ""
-    summary: tuple[str, ...] = ()
-    edits: tuple[Change, ...] = ()
-    #: What the copy guard took out.
-    blocked: tuple[Change, ...] = ()
-    #: Reminders for rules that exist and were not followed.
-    notes: tuple[str, ...] = ()
-
-
-class MergeReport(_Record):
-    branch: Literal["failure", "success", "final"]
-    level: int
-    inputs: int
-    status: Literal["merged", "repaired", "fallback"]
-    problem: str = ""
-
-
-class Pair(_Record):
-    """What became of a task between two documents, a sample of each."""
-
-    item: str
-    change: Literal["improved", "regressed", "persistent_fail", "stable_success"]
 
 
 class RunCreated(_Record):

@@ -10,6 +10,8 @@ from skillopt.domain.fingerprint import digest
 
 SplitName = Literal["train", "val", "test"]
 SPLITS: tuple[SplitName, ...] = ("train", "val", "test")
+#: Fields of a record that tell tasks apart without changing what is asked.
+_NAMING_FIELDS = ("id", "task_id", "tags", "split")
 
 
 class _Record(BaseModel):
@@ -82,12 +84,10 @@ class Item(_Record):
     @property
     def content_hash(self) -> str:
         """Hash of what is asked and how it is judged; ids and tags do not matter."""
-        return digest(
-            {
-                "prompt": self.prompt.model_dump(mode="json"),
-                "judge": self.judge.model_dump(mode="json"),
-            }
-        )
+        judge = self.judge.model_dump(mode="json")
+        if isinstance(self.judge, FunctionJudge):
+            judge["task"] = {k: v for k, v in self.judge.task.items() if k not in _NAMING_FIELDS}
+        return digest({"prompt": self.prompt.model_dump(mode="json"), "judge": judge})
 
 
 class Splits(_Record):

@@ -11,7 +11,6 @@ from skillopt.domain.events import (
     Compared,
     Finished,
     Gated,
-    Measurement,
     Merged,
     MetaLearned,
     Noted,
@@ -23,6 +22,7 @@ from skillopt.domain.events import (
     StepStarted,
 )
 from skillopt.domain.item import SplitName
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.spec import Budget
 

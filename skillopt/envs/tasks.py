@@ -61,7 +61,7 @@ def first_messages(
     else:
         if MEMORY_SLOT not in template:
             template = f"{template.rstrip()}\n\n{MEMORY_SLOT}\n"
-        system = fill(template, {"skill": skill.strip(), "memory": remembered}).rstrip()
+        system = fill(template, {"skill": skill.strip(), "memory": remembered}).rstrip() + "\n"
     user = prompt.task if not prompt.context else f"{prompt.task}\n\n## Context\n\n{prompt.context}"
     return (Message(role="system", content=system), Message(role="user", content=user))
 

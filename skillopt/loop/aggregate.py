@@ -11,8 +11,9 @@ from functools import partial
 from typing import Literal
 
 from skillopt.domain.changes import Change
-from skillopt.domain.events import Merged, MergeReport
+from skillopt.domain.events import Merged
 from skillopt.domain.messages import Message
+from skillopt.domain.reports import MergeReport
 from skillopt.domain.run import RunState, StepState
 from skillopt.domain.spec import UpdateMode
 from skillopt.loop.ask import Answer, ask

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skillopt.domain.events import Compared, Pair, Paused
+from skillopt.domain.events import Compared, Paused
 from skillopt.domain.messages import Message
+from skillopt.domain.reports import Pair
 from skillopt.domain.run import RunState
 from skillopt.domain.skill import SkillDocument
 from skillopt.loop.attempt_text import AttemptText, seen, verdict_lines

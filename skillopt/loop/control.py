@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from skillopt.domain.changes import Change
-from skillopt.domain.events import BudgetDecided, Measurement
+from skillopt.domain.events import BudgetDecided
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.messages import Message
 from skillopt.domain.run import RunState, StepState
 from skillopt.loop.ask import ask

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from skillopt.domain.events import Measurement, Paused
+from skillopt.domain.events import Paused
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.run import RunState
 
 #: Tasks named in a message about missing results.

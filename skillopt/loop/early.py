@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from skillopt.domain.events import Measurement
 from skillopt.domain.item import Item
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.run import RunState
 from skillopt.loop.gate import Opinion, compare, scores, worse_protected
 from skillopt.loop.gate_rules import GateRules

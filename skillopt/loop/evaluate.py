@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skillopt.domain.events import ItemScore, Measurement
 from skillopt.domain.item import Item, SplitName
+from skillopt.domain.measurement import ItemScore, Measurement
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.results import ReplyBody
 from skillopt.domain.run import RunState

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from skillopt.domain.events import Measurement, Verdict
+from skillopt.domain.events import Verdict
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.spec import Evaluation
 from skillopt.loop.gate_rules import GateRules
 from skillopt.loop.score_units import is_a_gain, units_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from skillopt.domain.events import Gated, Measurement, Paused, Proposed
+from skillopt.domain.events import Gated, Paused, Proposed
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.run import RunState
 from skillopt.loop.coverage import too_little
 from skillopt.loop.decision import Decision, waiting

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skillopt.domain.events import Compared, Pair, Paused
+from skillopt.domain.events import Compared, Paused
 from skillopt.domain.item import Item
+from skillopt.domain.reports import Pair
 from skillopt.domain.run import RunState
 from skillopt.domain.spec import PairPolicy
 from skillopt.loop import sample

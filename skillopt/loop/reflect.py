@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from skillopt.domain.edits import SourceType
-from skillopt.domain.events import GroupKind, GroupReport
 from skillopt.domain.jobs import OptimizeStage
 from skillopt.domain.messages import Message
+from skillopt.domain.reports import GroupKind, GroupReport
 from skillopt.domain.results import ReplyBody
 from skillopt.domain.run import RunState, StepState
 from skillopt.domain.spec import Gradient

@@ -9,7 +9,7 @@ that is protected.
 
 from __future__ import annotations
 
-from skillopt.domain.events import ItemScore, Measurement
+from skillopt.domain.measurement import ItemScore, Measurement
 from skillopt.domain.spec import Evaluation
 from skillopt.loop.gate import judge_candidate
 from skillopt.loop.gate_rules import GateRules

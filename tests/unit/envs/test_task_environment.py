@@ -126,3 +126,32 @@ def test_a_refusal_is_named_as_the_reason() -> None:
     model = Model(Turn("No.", "stop", refused=True))
     result = attempt(model, TaskPrompt(task="?"), SKILL, TEMPLATE)
     assert result.finish_reason == "refusal"
+
+
+# --- the memory document ------------------------------------------------------------------------
+
+
+def test_a_memory_follows_the_skill_where_the_template_wants_it() -> None:
+    template = "Obey.\n\n{{skill}}\n\n{{memory}}\nEnd.\n"
+    system, _ = first_messages(TaskPrompt(task="Write."), SKILL, template, "Say please.\n")
+    assert system.content == (
+        "Obey.\n\n# Skill\n\nAlways be brief.\n\n## Memory\n\nSay please.\n\nEnd.\n"
+    )
+
+
+def test_a_template_without_a_slot_gets_the_memory_at_its_end() -> None:
+    system, _ = first_messages(TaskPrompt(task="Write."), SKILL, TEMPLATE, "Say please.")
+    assert system.content.endswith("Always be brief.\n\n## Memory\n\nSay please.\n")
+
+
+def test_a_system_prompt_of_the_task_gets_the_memory_with_the_skill() -> None:
+    prompt = TaskPrompt(task="Write.", system=f"You are Ada.\n\n{SKILL_SLOT}End.")
+    system, _ = first_messages(prompt, SKILL, TEMPLATE, "Say please.")
+    assert system.content == (
+        "You are Ada.\n\n## Skill\n\n# Skill\n\nAlways be brief.\n\n## Memory\n\nSay please.\nEnd."
+    )
+
+
+def test_an_empty_memory_leaves_no_trace() -> None:
+    with_none = first_messages(TaskPrompt(task="Write."), SKILL, TEMPLATE)
+    assert first_messages(TaskPrompt(task="Write."), SKILL, TEMPLATE, " \n") == with_none

@@ -9,9 +9,11 @@ from typing import TypeVar
 from scripted_run import ScriptedRun
 
 from skillopt.domain.edits import Edit
-from skillopt.domain.events import GroupReport, ItemScore, Measurement, Merged, Reflected, Selected
+from skillopt.domain.events import Merged, Reflected, Selected
+from skillopt.domain.measurement import ItemScore, Measurement
 from skillopt.domain.messages import Message
 from skillopt.domain.outcome import LedgerLine
+from skillopt.domain.reports import GroupReport
 from skillopt.domain.results import Body, InvalidBody, JudgementBody, ReplyBody
 from skillopt.domain.run import RunState, StepState
 from skillopt.loop.decide import Decision, decide

@@ -9,7 +9,8 @@ from loop_values import edit
 from stage_values import Bench, messages_of
 
 from skillopt.domain.edits import Edit
-from skillopt.domain.events import GroupReport, Merged
+from skillopt.domain.events import Merged
+from skillopt.domain.reports import GroupReport
 from skillopt.loop.aggregate import aggregate
 from skillopt.loop.decision import StageResult
 from skillopt.loop.jobs import WantedJob

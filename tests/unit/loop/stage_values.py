@@ -14,8 +14,6 @@ from scripted_run import make_plan
 from skillopt.domain.changes import Change, Rewrite, Suggestion
 from skillopt.domain.events import (
     BudgetDecided,
-    GroupReport,
-    Measurement,
     Merged,
     Noted,
     Reflected,
@@ -25,8 +23,10 @@ from skillopt.domain.events import (
     StepStarted,
 )
 from skillopt.domain.item import ExactJudge, Item, Splits, TaskPrompt
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.messages import Message, decode_messages
 from skillopt.domain.plan import RunPlan
+from skillopt.domain.reports import GroupReport
 from skillopt.domain.run import RunState, StepState
 from skillopt.loop.decision import StageResult
 from skillopt.loop.fold import apply, begin

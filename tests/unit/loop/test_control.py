@@ -7,7 +7,8 @@ import pytest
 from loop_values import edit
 from stage_values import Bench, rewrite_to, suggestion
 
-from skillopt.domain.events import BudgetDecided, ItemScore
+from skillopt.domain.events import BudgetDecided
+from skillopt.domain.measurement import ItemScore
 from skillopt.loop.control import choose_budget
 from skillopt.loop.decision import StageResult
 from skillopt.loop.select import select

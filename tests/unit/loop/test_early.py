@@ -8,8 +8,8 @@ import pytest
 from loop_values import measurement
 from scripted_run import ScriptedRun, item, make_plan
 
-from skillopt.domain.events import ItemScore, Measurement
 from skillopt.domain.item import Splits
+from skillopt.domain.measurement import ItemScore, Measurement
 from skillopt.domain.spec import Evaluation
 from skillopt.loop.early import deciding_prefix, early_opinion, gate_order
 from skillopt.loop.gate import judge_candidate

@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 from scripted_run import ScriptedRun, item, make_plan
 
-from skillopt.domain.events import Gated, ItemScore, Measured, Measurement, StepStarted
+from skillopt.domain.events import Gated, Measured, StepStarted
 from skillopt.domain.item import Splits
+from skillopt.domain.measurement import ItemScore, Measurement
 from skillopt.domain.run import RunState
 from skillopt.loop.fold import apply
 from skillopt.loop.gate import judge_candidate

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loop_values import measurement
 
-from skillopt.domain.events import Measurement
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.spec import Evaluation
 from skillopt.loop.gate import judge_candidate, score_of
 from skillopt.loop.gate_rules import GateRules

@@ -12,11 +12,12 @@ from scripted_run import TEMPLATES, ScriptedRun, item, make_plan
 
 from skillopt.domain.changes import Rewrite, Suggestion
 from skillopt.domain.edits import Edit
-from skillopt.domain.events import GroupReport, Reflected, StepStarted
+from skillopt.domain.events import Reflected, StepStarted
 from skillopt.domain.item import ExactJudge, Item, Splits, TaskPrompt, Tool
 from skillopt.domain.jobs import OptimizeSpec
 from skillopt.domain.messages import Message, ToolCall, decode_messages, encode_messages
 from skillopt.domain.outcome import LedgerLine
+from skillopt.domain.reports import GroupReport
 from skillopt.domain.results import Body, ReplyBody
 from skillopt.domain.spec import Gradient
 from skillopt.loop.evaluate import Attempt

@@ -5,13 +5,7 @@ from fleet_double import TIMING, Bench, Trouble, decisions, undisturbed
 from scripted_run import make_plan
 
 from producer.wants import MIN_WINDOW
-from skillopt.domain.events import (
-    Finished,
-    GaveUp,
-    Measured,
-    RunCreated,
-    StepStarted,
-)
+from skillopt.domain.events import Finished, GaveUp, Measured, RunCreated, StepStarted
 from skillopt.domain.spec import Budget
 from skillopt.domain.view import RunView
 from skillopt.errors import StateCorrupt

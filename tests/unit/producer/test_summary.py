@@ -9,9 +9,10 @@ from scripted_run import Models, ScriptedRun, make_plan
 from producer.run_folder import RunFolder
 from producer.scores import score_of
 from producer.summary import exit_code, summarize
-from skillopt.domain.events import ItemScore, LeftOut, Measured, Measurement, Paused
+from skillopt.domain.events import LeftOut, Measured, Paused
 from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.item import Splits
+from skillopt.domain.measurement import ItemScore, Measurement
 from skillopt.state.ports import Amount, Spend
 
 SPEND = Spend(

@@ -2,119 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-import pytest
 from fleet_double import Bench
 from scripted_run import item, make_plan
 
 from producer.facts import LedgerFacts
 from producer.wants import left_open
-from skillopt.domain.events import Gated
 from skillopt.domain.item import Splits
 from skillopt.domain.plan import RunPlan
+from skillopt.domain.run import RunState
 from skillopt.loop.jobs import JobFactory
 from skillopt.state.ports import ClaimStatus
 
-WORDS = ("alpha", "beta", "gamma", "unknown")
 
-
-def early_plan() -> RunPlan:
-    """A run whose later candidates bring nothing: val holds only words that no task teaches."""
+def early_plan(**evaluation: Any) -> RunPlan:
+    """One val task could still improve, and no candidate manages it: a look at it decides."""
     return make_plan(
-        settings={"evaluation": {"early_decision": True}, "gradient": {"minibatch_size": 8}},
+        settings={"evaluation": {"early_decision": True, **evaluation}},
+        skill="# Greeter\n\nAlways say alpha.\n",
         splits=Splits(
-            train=tuple(item(f"train-{i}", word) for i, word in enumerate(("alpha", "beta") * 4)),
-            val=tuple(item(f"val-{i}", f"never{i}") for i in range(12)),
+            train=tuple(item(f"train-{i}", word) for i, word in enumerate(("beta", "gamma") * 4)),
+            val=(*(item(f"val-{i}", "alpha") for i in range(3)), item("val-hard", "never")),
             test=(item("test-1", "alpha"),),
         ),
     )
 
 
-class Counted:
-    """A bench that remembers which jobs were given up, and when."""
-
-    def __init__(self) -> None:
-        self.bench = Bench()
-        self.dropped: list[str] = []
-        board, dropped = self.bench.state.board, self.dropped
-        unwant = board.unwant
-
-        def noted(lead: object, jobs: list[str]) -> None:
-            dropped.extend(jobs)
-            unwant(lead, jobs)
-
-        board.unwant = noted
-
-
-@pytest.fixture
-def counted() -> Iterator[Counted]:
-    return Counted()
-
-
-def test_jobs_of_a_gate_that_is_decided_are_given_up(counted):
-    """Their messages are under way; a worker that gets to them finds that nobody waits."""
-    bench, plan = counted.bench, early_plan()
-    lost = [item.id for item in plan.splits.val[8:]]
-    bench.fleet.mishap = (
-        lambda job, lane: "lost" if "/ gate /" in job.label and _named(job, lost) else None
+def lose_easy_gate_messages(bench: Bench) -> None:
+    """Only the task that decides is worked on; messages for the others lie in the queue."""
+    bench.fleet.mishap = lambda job, lane: (
+        "lost" if "/ gate /" in job.label and "hard" not in job.label else None
     )
-    state = bench.run(plan)
-    early = [gated for gated in state.gates if gated.early]
-    assert early, "a candidate that gains nothing is rejected before its last task"
-    for gated in early:
-        assert gated.verdict == "reject"
-    assert counted.dropped
-    job = counted.dropped[0]
-    claim = bench.state.claims.claim(job, run=plan.run_id, owner="w", lane="normal")
-    assert claim.status is ClaimStatus.UNWANTED
-    assert not set(counted.dropped) & set(bench.fleet.executed)
 
 
-def _named(job: object, tasks: list[str]) -> bool:
-    return any(f"/ {task} /" in job.label for task in tasks)
-
-
-def test_what_another_run_waits_for_is_still_done(counted):
-    bench, plan = counted.bench, early_plan()
-    bench.fleet.mishap = lambda job, lane: "lost" if "/ val-11 /" in job.label else None
-    other = plan.model_copy(update={"name": "other"})
-    bench.submit(other)
-    bench.stop.set()
-    first = bench.driver(other.run_id)
-    del first
-    bench.stop.clear()
-    bench.run(plan)
-    for job in counted.dropped:
-        assert bench.state.claims.claim(
-            job, run=plan.run_id, owner="w", lane="normal"
-        ).status in {ClaimStatus.UNWANTED, ClaimStatus.DONE}
-
-
-def test_a_coordinator_that_takes_over_gives_up_what_its_predecessor_left(counted):
-    bench, plan = counted.bench, early_plan()
-    bench.fleet.mishap = lambda job, lane: "lost" if "/ gate / val-11 /" in job.label else None
-    run = bench.submit(plan).run
-    bench.drive(run)
-    events = bench.events(run)
-    assert any(isinstance(event, Gated) and event.early for event in events)
-    state = bench.known(plan)
-    facts = LedgerFacts(run, bench.state.runs.ledger(run), bench.state.results, bench.state.blobs)
-    assert left_open(state, facts, JobFactory(plan, run))
-
-
-def test_a_finished_run_waits_for_nothing(counted):
-    bench, plan = counted.bench, early_plan()
-    bench.fleet.mishap = lambda job, lane: "lost" if "/ gate / val-11 /" in job.label else None
-    plan = plan.model_copy(
-        update={
-            "settings": plan.settings.model_copy(
-                update={
-                    "evaluation": plan.settings.evaluation.model_copy(update={"eval_test": False})
-                }
-            )
-        }
+def still_waited_for(bench: Bench, plan: RunPlan, state: RunState) -> list[str]:
+    facts = LedgerFacts(
+        plan.run_id,
+        bench.state.runs.ledger(plan.run_id),
+        bench.state.results,
+        bench.state.blobs,
     )
+    open_jobs = left_open(state, facts, JobFactory(plan, plan.run_id))
+    assert open_jobs, "the last gate left something open"
+    claims = {
+        job: bench.state.claims.claim(job, run=plan.run_id, owner="w", lane="normal")
+        for job in open_jobs
+    }
+    return [job for job, claim in claims.items() if claim.status is not ClaimStatus.UNWANTED]
+
+
+def test_the_rest_of_a_gate_that_is_decided_is_given_up():
+    """A worker that gets to such a message finds that nobody waits, and makes no call."""
+    bench, plan = Bench(), early_plan()
+    lose_easy_gate_messages(bench)
     state = bench.run(plan)
     assert state.finished
-    assert counted.dropped
+    assert all(gated.early and gated.verdict == "reject" for gated in state.gates)
+    assert still_waited_for(bench, plan, state) == []
+
+
+def test_a_run_that_ends_with_such_a_gate_waits_for_nothing():
+    bench, plan = Bench(), early_plan(eval_test=False)
+    lose_easy_gate_messages(bench)
+    state = bench.run(plan)
+    assert state.finished
+    assert still_waited_for(bench, plan, state) == []
+
+
+def test_what_another_run_waits_for_stays_wanted():
+    bench, plan = Bench(), early_plan()
+    lose_easy_gate_messages(bench)
+    other = plan.model_copy(update={"name": "other"})
+    bench.submit(other)
+    bench.doorbell.idle = bench.stop.set
+    unwant = bench.state.board.unwant
+    bench.state.board.unwant = lambda lead, jobs: None  # type: ignore[method-assign]
+    bench.drive(other.run_id)  # goes as far as it can and never lets go
+    bench.state.board.unwant = unwant  # type: ignore[method-assign]
+    bench.stop.clear()
+    state = bench.run(plan)
+    assert still_waited_for(bench, plan, state)
+
+
+def test_a_coordinator_that_takes_over_lets_go_of_what_its_predecessor_left():
+    bench, plan = Bench(), early_plan(eval_test=False)
+    lose_easy_gate_messages(bench)
+    run = bench.submit(plan).run
+    unwant, dropped = bench.state.board.unwant, []
+
+    def killed_before_letting_go(lead: Any, jobs: list[str]) -> None:
+        bench.stop.set()
+
+    bench.state.board.unwant = killed_before_letting_go  # type: ignore[method-assign]
+    bench.drive(run)
+    assert bench.known(plan).gates[-1].early
+    bench.state.board.unwant = lambda lead, jobs: (dropped.extend(jobs), unwant(lead, jobs))  # type: ignore[method-assign,func-returns-value]
+    bench.stop.clear()
+    bench.drive(run, owner="c2")
+    assert dropped

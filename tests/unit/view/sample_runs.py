@@ -14,10 +14,7 @@ from skillopt.domain.events import (
     Event,
     Finished,
     Gated,
-    GroupReport,
-    ItemScore,
     Measured,
-    Measurement,
     Merged,
     Proposed,
     Reflected,
@@ -28,8 +25,10 @@ from skillopt.domain.events import (
 )
 from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.item import ExactJudge, Item, Splits, TaskPrompt
+from skillopt.domain.measurement import ItemScore, Measurement
 from skillopt.domain.messages import Message
 from skillopt.domain.plan import RunPlan
+from skillopt.domain.reports import GroupReport
 from skillopt.domain.results import CriterionResult
 from skillopt.domain.run import RunState
 from skillopt.domain.spec import Settings

@@ -16,14 +16,11 @@ from skillopt.domain.events import (
     Compared,
     Gated,
     GaveUp,
-    GroupReport,
     LeftOut,
     Measured,
     Merged,
-    MergeReport,
     MetaLearned,
     Noted,
-    Pair,
     Paused,
     Proposed,
     Reflected,
@@ -32,6 +29,7 @@ from skillopt.domain.events import (
     Skipped,
     StepStarted,
 )
+from skillopt.domain.reports import GroupReport, MergeReport, Pair
 from skillopt.domain.run import EpochEnd
 from skillopt.domain.spec import Budget
 from skillopt.loop.decide import decide

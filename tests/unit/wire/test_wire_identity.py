@@ -72,7 +72,7 @@ def test_a_stored_spec_is_read_back(spec) -> None:
 def test_every_field_changes_the_id() -> None:
     for spec in (ROLLOUT, JUDGE, OPTIMIZE):
         fields = spec.model_dump()
-        others = {"sample": 1, "version": 2, "stage": "rank"}
+        others = {"sample": 1, "version": 2, "stage": "rank", "layout": "folder"}
         changed = [
             type(spec)(**{**fields, name: others.get(name, "e" * 64)})
             for name in fields
