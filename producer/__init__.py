@@ -1,1 +1,29 @@
-"""Turns a run into work: submission, coordination, the command line, what people see."""
+"""Turns a run into work: submission, coordination, the command line, what people see.
+
+For programs: `producer.optimize` trains a skill and gives a `RunResult`; a judge that is a
+function may return a `Score`. They are loaded when first used, so that commands start fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from producer.judge_function import Score
+    from producer.optimizing import optimize
+    from producer.run_result import RunPaused, RunResult
+
+__all__ = ["RunPaused", "RunResult", "Score", "optimize"]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever has the name
+    homes = {
+        "optimize": "producer.optimizing",
+        "RunPaused": "producer.run_result",
+        "RunResult": "producer.run_result",
+        "Score": "producer.judge_function",
+    }
+    if name not in homes:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(homes[name]), name)

@@ -6,14 +6,11 @@ Embedded (a private Redis of the store) or on a shared one: only the URL differs
 from __future__ import annotations
 
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import FrameType
 
 from producer.embedded import children
 from producer.embedded.lock import StoreLock
@@ -22,6 +19,7 @@ from producer.embedded.simulators import start_simulators
 from producer.embedded.store import Store
 from producer.embedded.supervisor import Supervisor
 from producer.facts import LedgerFacts
+from producer.interruption import interruptible
 from producer.minutes import active_seconds
 from producer.mirror import FolderMirror
 from producer.run_folder import RunFolder
@@ -75,10 +73,6 @@ class Ended:
     state: RunState
 
 
-class Interrupted(KeyboardInterrupt):
-    """The command was told to stop; the run continues with the same command."""
-
-
 def finished_before(loaded: LoadedSpec, store: Path) -> Ended | None:
     """Give a run that is finished already: nothing is started, nothing is called."""
     folder = RunFolder(store / "runs" / loaded.plan.run_id)
@@ -105,7 +99,7 @@ def run_to_end(loaded: LoadedSpec, options: SessionOptions, watcher: Watcher) ->
     """Create or continue the run and stay until it finishes or pauses."""
     store = Store.open(options.store)
     with (
-        _interruptible(),
+        interruptible(),
         StoreLock.acquire(store, command=options.command) as lock,
         _supervisor(lock, options) as (supervisor, url),
     ):
@@ -120,29 +114,6 @@ def _supervisor(lock: StoreLock, options: SessionOptions) -> Iterator[tuple[Supe
         return
     with RedisServer.start(lock) as server, Supervisor(server) as supervisor:
         yield supervisor, server.url
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Turn the first SIGINT or SIGTERM into `Interrupted`; later ones wait for the clean-up.
-
-    Only the main thread can: a run in another one goes on.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        for one in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(one, signal.SIG_IGN)
-        raise Interrupted
-
-    before = {one: signal.signal(one, interrupt) for one in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
 
 
 class _Session:

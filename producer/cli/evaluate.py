@@ -30,6 +30,12 @@ def evaluate(
         Path | None,
         typer.Option("--skill", metavar="FILE", help="The document; by default the spec's own."),
     ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(
+            "--memory", metavar="FILE", help="The memory document; by default the spec's."
+        ),
+    ] = None,
     split: Annotated[str, typer.Option("--split", help="train, val or test.")] = "test",
     backends: BackendsOption = None,
     redis: RedisOption = None,
@@ -62,6 +68,7 @@ def evaluate(
     loaded = load_eval_plan(
         spec,
         skill_path=skill,
+        memory_path=memory,
         split=split,
         backends_file=backends,
         environ=os.environ,

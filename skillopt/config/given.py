@@ -100,7 +100,8 @@ def _document(given: GivenRun, *, is_tested: bool) -> Document:
 def _mapping(value: object, name: str) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return value
-    raise ConfigError(f"{_CALL}: {name}: {value!r} does not fit; give a dict")
+    other = " or a Path" if name == "backends" else ""
+    raise ConfigError(f"{_CALL}: {name}: {value!r} does not fit; give a dict{other}")
 
 
 def _paths(value: object, path: KeyPath) -> Iterable[KeyPath]:

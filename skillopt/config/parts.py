@@ -67,6 +67,8 @@ class PartsReader:
             backends = problems.attempt(lambda: self._backends(catalogue, wanted.roles))
         problems.attempt(self._check_default_judge)
         tasks = problems.attempt(lambda: self._tasks(wanted))
+        if skill is not None:
+            problems.attempt(lambda: self._check_tasks_outside(skill))
         if tasks is not None and "optimizer" in wanted.roles:
             problems.attempt(lambda: self._check_protected(tasks))
         problems.raise_any(ConfigError, at_most=MAX_PROBLEMS_SHOWN)
@@ -110,6 +112,17 @@ class PartsReader:
         for fault in faults:
             problems.add(self._where("judge"), fault)
         problems.raise_any(ConfigError)
+
+    def _check_tasks_outside(self, skill: SkillSource) -> None:
+        """Keep the answers out of the skill: all that lies in its folder is part of it."""
+        where = self._where("tasks")
+        tasks, folder = where.path(self.parsed.spec.tasks), skill.path.parent
+        if skill.files is not None and tasks.resolve().is_relative_to(folder.resolve()):
+            raise ConfigError(
+                f"{where}: tasks: {str(tasks)!r} lies in the skill's own folder {str(folder)!r}, "
+                f"so the tasks would be part of the skill; move them out, or name "
+                f"{str(skill.path)!r} to train that file alone"
+            )
 
     def _check_protected(self, tasks: LoadedTasks) -> None:
         entries = self.parsed.spec.evaluation.no_regression

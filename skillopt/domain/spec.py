@@ -129,3 +129,12 @@ class Settings(_Section):
     evolve: Evolve = "skill"
     preferences: str = ""
     cache: Literal["on", "refresh", "off"] = "on"
+
+    @model_validator(mode="after")
+    def _a_rewrite_is_of_one_document(self) -> Settings:
+        mode = self.optimizer.skill_update_mode
+        if self.evolve == "both" and mode != "patch":
+            raise ValueError(
+                f"skill_update_mode {mode!r} writes one document, evolve 'both' has two"
+            )
+        return self

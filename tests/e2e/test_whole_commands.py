@@ -73,13 +73,9 @@ def test_a_benchmark_folder_is_learnt_through_the_failing_checks(tmp_path: Path)
     )
     code, summary = skillopt("run", "spec.yaml", cwd=tmp_path, SIM_URL="")
     assert code == 0
-    assert summary["initial"]["test"] | {"interval": None} == {
-        "hard": 0.0,
-        "soft": 0.0,
-        "n": 5,
-        "coverage": 1.0,
-        "interval": None,
-    }
+    initial = summary["initial"]["test"]
+    assert (initial["hard"], initial["soft"]) == (0.0, 0.0)
+    assert (initial["n"], initial["coverage"]) == (5, 1.0)
     assert summary["best"]["test"]["hard"] == 1.0
     # The same document on the same tasks costs nothing, by whatever command.
     assert "H-17" in (Path(summary["run_dir"]) / "spec.yaml").read_text()

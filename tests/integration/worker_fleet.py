@@ -22,6 +22,7 @@ from producer.dispatch import Dispatcher
 from skillopt.config.catalogue import dump_catalogue
 from skillopt.config.runtime import timing
 from skillopt.domain.backend import Backend, BackendUse
+from skillopt.domain.documents import Documents
 from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.item import ExactJudge, Item, Splits, TaskPrompt
 from skillopt.domain.jobs import JudgeSpec
@@ -169,8 +170,9 @@ class WorkerFleet:
             prompt=TaskPrompt(task=f"Write a note on {TASK_WORD} number {number}."),
             judge=ExactJudge(answer=ANSWER_WORD, substring=True),
         )
-        spec = self.factory.rollout(text_hash(SKILL), item, 0)
-        return self.factory.wanted_rollout(spec, SKILL, item, "step 1 / rollout")
+        documents = Documents(skill=SKILL)
+        spec = self.factory.rollout(text_hash(SKILL), documents, item, 0)
+        return self.factory.wanted_rollout(spec, documents, item, "step 1 / rollout")
 
     def optimize(self) -> WantedJob:
         messages = (Message(role="user", content=f"Merge edits on {TASK_WORD}."),)

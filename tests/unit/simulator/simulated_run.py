@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from scripted_models import BlobStore, Models
 from scripted_run import ScriptedRun, make_plan
+from simulated_models import SimulatedModels
 
-from skillopt.domain.item import Check, Item, RuleJudge, Splits, TaskPrompt, Tool
-from skillopt.domain.jobs import JobSpec, JudgeSpec, RolloutSpec
-from skillopt.domain.messages import Message, ToolCall, decode_messages, encode_messages
-from skillopt.domain.results import Body, ReplyBody
-from skillopt.envs.tasks import Turn, attempt
-from skillopt.judges.registry import judge, judge_versions
+from skillopt.domain.item import Check, Item, RuleJudge, Splits, TaskPrompt
+from skillopt.judges.registry import judge_versions
 from skillopt.loop.templates import packaged
-from skillopt.simulator.behaviour import Reply, reply_to
 from skillopt.simulator.options import SimulatorOptions
-from skillopt.simulator.request import read_request
 
 SKILL = """---
 name: notes
@@ -42,66 +35,6 @@ PARTS = (
     Check(op="contains", arg="Confidence:"),
     Check(op="max_chars", arg=900),
 )
-
-
-@dataclass
-class SimulatedModels(Models):
-    """Target, judge and optimizer as a worker would ask them of a simulator."""
-
-    options: SimulatorOptions = field(default_factory=SimulatorOptions)
-
-    def answer(self, spec: JobSpec, blobs: BlobStore) -> Body:
-        if isinstance(spec, RolloutSpec):
-            return self._attempt(spec, blobs)
-        if isinstance(spec, JudgeSpec):
-            reply = ReplyBody.model_validate_json(blobs.read(spec.reply))
-            return judge(RuleJudge.model_validate_json(blobs.read(spec.judge)), reply)
-        said = self._ask(decode_messages(blobs.read(spec.messages)), spec.sample)
-        return ReplyBody(text=said.text, trajectory=spec.messages)
-
-    def _attempt(self, spec: RolloutSpec, blobs: BlobStore) -> ReplyBody:
-        prompt = TaskPrompt.model_validate_json(blobs.read(spec.prompt))
-        memory = blobs.read(spec.memory).decode() if spec.memory else ""
-
-        def chat(messages: Sequence[Message], tools: Sequence[Tool]) -> Turn:
-            reply = self._ask(messages, spec.sample, tools)
-            calls: tuple[ToolCall, ...] = ()
-            if reply.tool is not None:
-                calls = (
-                    ToolCall(
-                        id=f"call_{len(messages)}",
-                        name=reply.tool,
-                        arguments=reply.tool_arguments,
-                    ),
-                )
-            return Turn(reply.text, reply.finish_reason, tool_calls=calls)
-
-        skill, template = blobs.read(spec.skill).decode(), blobs.read(spec.template).decode()
-        made = attempt(chat, prompt, skill, template, memory)
-        return ReplyBody(
-            text=made.text,
-            tools_called=made.tools_called,
-            trajectory=blobs.put(encode_messages(made.messages)),
-        )
-
-    def _ask(self, messages: Sequence[Message], sample: int, tools: Sequence[Tool] = ()) -> Reply:
-        sent = []
-        for message in messages:
-            entry: dict[str, Any] = {"role": message.role, "content": message.content}
-            if message.tool_calls:
-                entry["tool_calls"] = [
-                    {"id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
-                    for call in message.tool_calls
-                ]
-            if message.role == "tool":
-                entry["tool_call_id"] = message.tool_call_id
-            sent.append(entry)
-        body: dict[str, Any] = {"model": "sim", "messages": sent, "seed": sample}
-        if tools:
-            body["tools"] = [
-                {"type": "function", "function": {"name": tool.name}} for tool in tools
-            ]
-        return reply_to(read_request(body, None), self.options)
 
 
 def note(name: str, checks: Sequence[Check], number: int) -> Item:
