@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from scripted_models import unfenced
-from scripted_run import SKILL, Models, ScriptedRun, make_plan
+from scripted_run import ScriptedRun, make_plan
 from weakness_parts import (
     Scripted,
     append,
@@ -76,8 +75,7 @@ def test_w09_an_unusable_choice_is_not_a_choice_of_zero():
     run = finish(ScriptedRun(plan, models=Scripted(replies=replies)))
     assert [(e.edit_budget, e.status) for e in of_type(run, BudgetDecided)] == [(3, "fallback")]
     [proposed] = of_type(run, Proposed)
-    assert sum(report.applied for report in proposed.reports) == 2 + 1 or proposed.reports
-    assert len(proposed.reports) <= 3
+    assert sum(report.applied for report in proposed.reports) == 3
 
 
 @pytest.mark.parametrize(("mode", "applied", "ranked"), [("none", 6, False), ("fixed", 2, True)])
@@ -283,7 +281,3 @@ def test_w34_what_is_proposed_beyond_the_budget_needs_no_further_call():
     run = finish(ScriptedRun(plan_with(learning_rate=2), models=greedy))
     assert [len(event.edits) for event in of_type(run, Selected)] == [2]
     assert not labelled(run, "/ rank")
-
-
-def test_the_document_of_these_tests_is_seen_as_it_is():
-    assert unfenced(prompts(finish(ScriptedRun(models=Models())))[0]) == SKILL.rstrip()

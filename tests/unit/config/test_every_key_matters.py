@@ -1,17 +1,122 @@
+"""Every key of a spec file changes something that can be seen, in the way that it says.
+
+One row for each key: values of it, and what a whole run, or a loaded plan, looks like with each.
+"""
+
 from __future__ import annotations
-import keys_of_training
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import keys_of_budgets
 import keys_of_epoch_ends
+import keys_of_inputs
 import keys_of_measuring
 import keys_of_optimizing
+import keys_of_training
 import pytest
 from key_runs import LoopRow
-LOOP_ROWS = (*keys_of_training.ROWS,*keys_of_optimizing.ROWS, *keys_of_epoch_ends.ROWS, *keys_of_measuring.ROWS)
-@pytest.mark.parametrize("row", LOOP_ROWS, ids=lambda row: row.key)
+from key_specs import SpecRow, furnish, load
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from skillopt.config.schema import SpecFile
+from skillopt.domain.spec import Budget, Settings
+
+LOOP_ROWS: tuple[LoopRow, ...] = (
+    *keys_of_training.ROWS,
+    *keys_of_optimizing.ROWS,
+    *keys_of_epoch_ends.ROWS,
+    *keys_of_measuring.ROWS,
+)
+SPEC_ROWS: tuple[SpecRow, ...] = (*keys_of_inputs.ROWS, *keys_of_budgets.ROWS)
+ROWS: tuple[LoopRow | SpecRow, ...] = (*LOOP_ROWS, *SPEC_ROWS)
+
+loop_rows = pytest.mark.parametrize("row", LOOP_ROWS, ids=lambda row: row.key)
+spec_rows = pytest.mark.parametrize("row", SPEC_ROWS, ids=lambda row: row.key)
+
+
+def leaves(model: type[BaseModel], before: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Give every key of a model that is no section, dotted, with what it may hold."""
+    for name, field in model.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            yield from leaves(section, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", field
+
+
+KEYS = dict(leaves(SpecFile))
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+def test_every_key_has_one_row() -> None:
+    assert sorted(row.key for row in ROWS) == sorted(KEYS)
+
+
+def test_every_setting_of_the_loop_can_be_written() -> None:
+    assert {key for key, _ in leaves(Settings)} <= KEYS.keys()
+    assert {f"budget.{key}" for key, _ in leaves(Budget)} <= KEYS.keys()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
+def test_a_row_tries_every_word_that_its_key_may_have(row: LoopRow | SpecRow) -> None:
+    words = get_args(KEYS[row.key].annotation)
+    if get_origin(KEYS[row.key].annotation) is Literal:
+        assert set(words) <= set(row.values)
+    assert len(row.values) > 1
+
+
+# --- what the keys do ---------------------------------------------------------------------------
+
+
+@loop_rows
 def test_a_setting_changes_what_a_run_does(row: LoopRow) -> None:
     row.check(*row.runs())
-@pytest.mark.parametrize("row", LOOP_ROWS, ids=lambda row: row.key)
-def test_xx(row: LoopRow) -> None:
-    runs=row.runs()
+
+
+@loop_rows
+def test_no_run_looks_as_if_it_had_all_values_of_a_setting(row: LoopRow) -> None:
+    """Otherwise the row would not notice if the setting were ignored."""
+    runs = row.runs()
     for run in runs:
         with pytest.raises(AssertionError):
-            row.check(*[run]*len(runs))
+            row.check(*[run] * len(runs))
+
+
+@loop_rows
+def test_a_setting_that_is_written_reaches_the_plan(row: LoopRow, tmp_path: Path) -> None:
+    workspace = furnish(tmp_path)
+    identities = set()
+    for value in row.values:
+        written = _writable(row.key, value, workspace.load().plan.splits.val[0].id)
+        plan = load(workspace, {**row.around, row.key: written}).plan
+        found: Any = plan.settings
+        for name in row.key.split("."):
+            found = getattr(found, name)
+        assert found == (tuple(written) if isinstance(written, list) else written)
+        identities.add(plan.identity)
+    assert len(identities) == len(row.values), "each value makes another run"
+
+
+def _writable(key: str, value: Any, val_task: str) -> Any:
+    """Give a value as a spec has it: a list, and only tasks that are there."""
+    return [val_task for _ in value] if key == "evaluation.no_regression" else value
+
+
+@spec_rows
+def test_a_key_changes_what_is_loaded(row: SpecRow, tmp_path: Path) -> None:
+    row.check(*row.loaded(tmp_path))
+
+
+@spec_rows
+def test_nothing_loaded_looks_as_if_it_had_all_values_of_a_key(
+    row: SpecRow, tmp_path: Path
+) -> None:
+    found = row.loaded(tmp_path)
+    for one in found:
+        with pytest.raises(AssertionError):
+            row.check(*[one] * len(found))
