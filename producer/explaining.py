@@ -117,7 +117,7 @@ def _epoch_sentences(state: RunState, end: EpochEnd) -> Iterator[str]:
     yield from _compared(end.compared)
     yield from _candidate(state, end)
     if end.meta:
-        words = meta_words(end.meta)
+        words = meta_words(end.meta).rstrip(".")
         yield f"{words[:1].upper()}{words[1:]}."
 
 

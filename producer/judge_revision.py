@@ -69,13 +69,24 @@ class _Walk:
             return known
         self._seen.add(id(value))
         try:
-            source = inspect.getsource(value)
+            # Of its code: that of a function that wraps another is not the other's.
+            source = inspect.getsource(value.__code__ if isinstance(value, FunctionType) else value)
         except (OSError, TypeError):
             raise _Unseen(f"{name}, whose source is not known") from None
         if not isinstance(value, FunctionType):
             methods = [part for part in vars(value).values() if isinstance(part, FunctionType)]
             return (*known, source, [self._surroundings(method) for method in methods])
-        return (*known, source, self._surroundings(value))
+        # Lambdas of one line have all of them the same source.
+        compiled = self._compiled(value.__code__) if value.__name__ == "<lambda>" else None
+        return (*known, source, compiled, self._surroundings(value))
+
+    def _compiled(self, code: CodeType) -> object:
+        constants = [
+            self._compiled(constant) if isinstance(constant, CodeType) else self.of(constant, "")
+            for constant in code.co_consts
+            if isinstance(constant, (CodeType, *_PLAIN, tuple, frozenset))
+        ]
+        return (code.co_code, code.co_names, constants)
 
     def _surroundings(self, function: FunctionType) -> object:
         """Describe what a function closes over, its defaults, and the globals it reads."""

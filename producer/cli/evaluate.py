@@ -51,8 +51,6 @@ def evaluate(
 ) -> None:
     """Score a document on one split. Results are shared with runs: what is known costs nothing.
 
-    The document is measured as it is: no edit is proposed, and none of your files is changed.
-
     Examples:
       skillopt eval my-skill/spec.yaml --skill my-skill/SKILL.md --split test
       skillopt eval my-skill/spec.yaml --split val --json

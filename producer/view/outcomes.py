@@ -58,8 +58,8 @@ def item_counts(measurement: Measurement) -> str:
 
 
 def skip_words(event: Skipped) -> str:
-    detail = one_line(event.detail)
-    return f"{_SKIPS[event.reason]} ({detail})" if detail else _SKIPS[event.reason]
+    detail, words = one_line(event.detail), _SKIPS[event.reason]
+    return f"{words} ({detail})" if detail not in ("", words) else words
 
 
 def gate_words(event: Gated) -> str:

@@ -59,9 +59,9 @@ def first_messages(
             prompt.system.replace(SKILL_SLOT, block) if has_slot else f"{block}\n{prompt.system}"
         )
     else:
-        if MEMORY_SLOT not in template:
-            template = f"{template.rstrip()}\n\n{MEMORY_SLOT}\n"
-        system = fill(template, {"skill": skill.strip(), "memory": remembered}).rstrip() + "\n"
+        if remembered and MEMORY_SLOT not in template:
+            template = f"{template.rstrip()}\n\n{MEMORY_SLOT}"
+        system = fill(template, {"skill": skill.strip(), "memory": remembered})
     user = prompt.task if not prompt.context else f"{prompt.task}\n\n## Context\n\n{prompt.context}"
     return (Message(role="system", content=system), Message(role="user", content=user))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import signal
 import subprocess
@@ -65,6 +64,7 @@ def mirrored(result: producer.RunResult) -> list[Event]:
 
 @pytest.fixture(autouse=True)
 def soon_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIM_URL", "")
     for name, value in {**FAST, "SKILLOPT_TIMING_MAX_INFRA_ROUNDS": "2"}.items():
         monkeypatch.setenv(name, value)
 
@@ -76,7 +76,6 @@ def test_the_example_learns_and_given_again_makes_no_call(tmp_path: Path) -> Non
         done = subprocess.run(
             [sys.executable, EXAMPLE],
             cwd=tmp_path,
-            env={**os.environ, "SIM_URL": ""},
             capture_output=True,
             text=True,
             timeout=60,

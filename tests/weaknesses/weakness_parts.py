@@ -16,10 +16,11 @@ from scripted_run import Models, ScriptedRun, item, make_plan
 from producer.facts import LedgerFacts
 from skillopt.domain.documents import Documents
 from skillopt.domain.events import Event, Measurement, decode_event
-from skillopt.domain.item import ExactJudge, Item, Splits
+from skillopt.domain.item import ExactJudge, Item, Splits, Tool
 from skillopt.domain.jobs import OptimizeSpec
-from skillopt.domain.messages import Message, decode_messages
+from skillopt.domain.messages import Message, ToolCall, decode_messages, encode_messages
 from skillopt.domain.plan import RunPlan
+from skillopt.domain.results import Body, ReplyBody
 from skillopt.domain.run import RunState
 from skillopt.loop.fold import fold
 from skillopt.loop.jobs import WantedJob
@@ -48,6 +49,43 @@ class Scripted(Models):
                 said = reply(sections(messages[1].content)) if callable(reply) else reply
                 return said if isinstance(said, str) else json.dumps(said)
         return super().optimize(messages)
+
+
+@dataclass
+class ToolUser(Models):
+    """A target that calls a tool and answers with a text of its own choice."""
+
+    said_at_last: str = ""
+
+    def attempt(self, spec, blobs) -> Body:
+        body = super().attempt(spec, blobs)
+        assert isinstance(body, ReplyBody)
+        call = ToolCall(id="c1", name="search", arguments=f'{{"sample": {spec.sample}}}')
+        talk = (
+            Message(role="system", content=blobs.read(spec.skill).decode()),
+            Message(role="user", content=blobs.read(spec.prompt).decode()),
+            Message(role="assistant", content="", tool_calls=(call,)),
+            Message(role="tool", content=self.said_at_last, tool_call_id="c1"),
+        )
+        text = f"{body.text}\n{self.said_at_last}"
+        return body.model_copy(
+            update={"text": text, "trajectory": blobs.put(encode_messages(talk))}
+        )
+
+
+def with_tools(items: Sequence[Item]) -> tuple[Item, ...]:
+    tools = (Tool(name="search"),)
+    return tuple(
+        one.model_copy(update={"prompt": one.prompt.model_copy(update={"tools": tools})})
+        for one in items
+    )
+
+
+def tool_plan() -> RunPlan:
+    splits = make_plan().splits
+    return make_plan(
+        splits=Splits(train=with_tools(splits.train), val=splits.val, test=splits.test)
+    )
 
 
 def patch(*edits: Any, **more: Any) -> dict[str, Any]:

@@ -106,22 +106,29 @@ def test_feedback_is_cut_and_made_storable():
 # --- what it is called --------------------------------------------------------------------------
 
 
-def revision(tmp_path: Path, source: str) -> str:
-    """Load a module and give the revision of its function."""
-    number = len(list(tmp_path.iterdir()))
-    path = tmp_path / f"scoring_{number}.py"
-    path.write_text(source)
+def load(path: Path) -> Any:
+    """Load a module under the one name `scoring`."""
     spec = importlib.util.spec_from_file_location("scoring", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     # The source of a class is found by the name of its module.
     sys.modules["scoring"] = module
-    try:
-        spec.loader.exec_module(module)
-        return name_function(module.judge, None).revision
-    finally:
-        del sys.modules["scoring"]
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def no_module_stays():
+    yield
+    sys.modules.pop("scoring", None)
+
+
+def revision(tmp_path: Path, source: str) -> str:
+    """Give the revision of the function `judge` of a module."""
+    path = tmp_path / f"scoring_{len(list(tmp_path.iterdir()))}.py"
+    path.write_text(source)
+    return name_function(load(path).judge, None).revision
 
 
 PLAIN = "def judge(task, reply):\n    return 'x' in reply\n"
@@ -180,6 +187,32 @@ def test_what_it_closes_over_and_its_defaults_are_part_of_it(tmp_path, source):
 def test_what_it_does_not_use_does_not_count(tmp_path):
     used = "W = {'b', 'a', 'c'}\ndef judge(task, reply):\n    return any(w in reply for w in W)\n"
     assert revision(tmp_path, used) == revision(tmp_path, f"CLIENT = object()\n{used}")
+
+
+def test_lambdas_of_one_line_are_told_apart(tmp_path):
+    path = tmp_path / "lambdas.py"
+    path.write_text("PAIR = [lambda task, reply: reply in {'a', 'b'}, lambda task, reply: 'a'][:]")
+    module = load(path)
+    one, two = (name_function(each, None) for each in module.PAIR)
+    assert one.name == two.name
+    assert one.revision != two.revision
+
+
+def test_a_change_of_what_wraps_the_function_is_seen(tmp_path):
+    source = (
+        "import functools\n"
+        "def lenient(function):\n"
+        "    @functools.wraps(function)\n"
+        "    def call(task, reply):\n"
+        "        return function(task, reply$)\n"
+        "    return call\n"
+        "@lenient\n"
+        "def judge(task, reply):\n"
+        "    return 'x' in reply\n"
+    )
+    one, two = (revision(tmp_path, source.replace("$", part)) for part in ("", ".lower()"))
+    other = revision(tmp_path, source.replace("$", "").replace("'x'", "'y'"))
+    assert len({one, two, other}) == 3
 
 
 def test_functions_that_call_each_other_have_a_revision(tmp_path):

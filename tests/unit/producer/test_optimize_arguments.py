@@ -82,11 +82,8 @@ def test_importing_the_package_loads_nothing_of_it():
 
 
 def test_the_package_offers_what_programs_need_and_nothing_else():
-    from producer.judge_function import Score
-    from producer.run_result import RunPaused, RunResult
-
-    assert producer.Score is Score
-    assert producer.RunResult is RunResult
-    assert producer.RunPaused is RunPaused
+    for name in producer.__all__:
+        assert getattr(producer, name) is not None
+    assert issubclass(producer.Interrupted, KeyboardInterrupt)
     with pytest.raises(AttributeError, match="'optimise'"):
         producer.optimise  # noqa: B018
