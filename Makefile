@@ -8,10 +8,10 @@ PYTHON := $(shell for p in python3 python3.12 python3.11; do \
 	$$p -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& echo $$p && break; done)
 
-.PHONY: help demo install dev test test-slow lint check clean constraints
+.PHONY: help demo install dev test test-slow e2e lint check clean constraints
 
 help:  ## show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 demo: install  ## install and watch a skill being trained (no key, no Redis, no Docker needed)
 	$(BIN)/skillopt demo
@@ -25,6 +25,9 @@ test: dev  ## run the test suite (2 processes; slow tests are left out)
 
 test-slow: dev  ## run the tests that take long
 	$(BIN)/pytest -n 2 --dist loadgroup -m slow
+
+e2e: dev  ## run every end-to-end test: each mode of the loop, and each under disturbance
+	$(BIN)/pytest -n 2 --dist loadgroup tests/e2e
 
 lint: dev  ## format check, lint, types, import contracts
 	$(BIN)/ruff format --check .

@@ -8,11 +8,12 @@ from difflib import SequenceMatcher
 
 from pydantic import BaseModel, ConfigDict
 
+from producer.timeline import in_order
 from skillopt.domain.changes import Change, Rewrite, Suggestion
 from skillopt.domain.documents import DocumentName
 from skillopt.domain.edits import Edit
 from skillopt.domain.events import Gated, Proposed, Source
-from skillopt.domain.run import RunState
+from skillopt.domain.run import RunState, StepState
 
 
 class BlamedLine(BaseModel):
@@ -35,27 +36,34 @@ class BlamedLine(BaseModel):
 
 @dataclass(frozen=True)
 class Origin:
-    """A change of the documents that was adopted, and what it rested on."""
+    """A change of the documents that was proposed, and what it rested on."""
 
     proposed: Proposed
-    gated: Gated
+    #: None if the run has not decided on it.
+    gated: Gated | None
     changes: tuple[Change, ...]
     #: The tasks of an epoch's comparison, behind a slow update.
     compared: tuple[str, ...] = ()
 
     @property
     def gain(self) -> float | None:
+        if self.gated is None:
+            return None
         candidate, current = self.gated.candidate_score, self.gated.current_score
         return None if candidate is None or current is None else candidate - current
 
 
 def lineage(state: RunState, key: str) -> list[Origin]:
-    """Give the adopted changes that lead from the initial documents to `key`, oldest first."""
-    by_key = {origin.proposed.skill: origin for origin in _origins(state)}
+    """Give the changes that lead from the initial documents to `key`, oldest first.
+
+    The last one may be a candidate that was not kept; those before it were, or it could not have
+    come of them.
+    """
     found: list[Origin] = []
-    while key in by_key and len(found) <= len(by_key):
-        found.append(by_key[key])
-        key = by_key[key].proposed.parent
+    for origin in reversed(_origins(state)):
+        if origin.proposed.skill == key:
+            found.append(origin)
+            key = origin.proposed.parent
     return found[::-1]
 
 
@@ -68,15 +76,17 @@ def blame(state: RunState, key: str) -> list[BlamedLine]:
 
 
 def _origins(state: RunState) -> list[Origin]:
+    """Give every candidate there was, in order."""
     found = []
-    for step in state.steps:
-        if step.proposed and step.gated and step.gated.adopted:
-            changes = step.selected.edits if step.selected else ()
-            found.append(Origin(step.proposed, step.gated, changes))
-    for end in state.epoch_ends.values():
-        if end.proposed and end.gated and end.gated.adopted:
-            pairs = tuple(pair.item for pair in end.compared.pairs)
-            found.append(Origin(end.proposed, end.gated, (), pairs))
+    for part in in_order(state):
+        if part.proposed is None:
+            continue
+        if isinstance(part, StepState):
+            changes = part.selected.edits if part.selected else ()
+            found.append(Origin(part.proposed, part.gated, changes))
+        else:
+            pairs = tuple(pair.item for pair in part.compared.pairs)
+            found.append(Origin(part.proposed, part.gated, (), pairs))
     return found
 
 
@@ -118,7 +128,7 @@ def _blamed(name: DocumentName, number: int, text: str, owner: Origin | None) ->
         source=owner.proposed.source,
         tasks=_evidence(text, owner),
         gain=owner.gain,
-        verdict=owner.gated.verdict,
+        verdict=owner.gated.verdict if owner.gated else None,
     )
 
 

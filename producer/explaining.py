@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from producer.timeline import Part, in_order
 from producer.view import numbers
 from producer.view.changes import change_count
 from producer.view.outcomes import meta_words, skip_words
@@ -50,17 +51,15 @@ def explain_epoch(state: RunState, number: int) -> Explanation:
 
 def explain_run(state: RunState) -> list[Explanation]:
     """Explain everything that has happened, in order."""
-    parts: list[Explanation] = []
-    for index, step in enumerate(state.steps):
-        parts.append(explain_step(state, step.started.step))
-        epoch = step.started.epoch
-        later = state.steps[index + 1 : index + 2]
-        if epoch in state.epoch_ends and all(one.started.epoch != epoch for one in later):
-            parts.append(explain_epoch(state, epoch))
-    return parts
+    return [
+        explain_step(state, part.started.step)
+        if isinstance(part, StepState)
+        else explain_epoch(state, part.compared.epoch)
+        for part in in_order(state)
+    ]
 
 
-def _ending(part: StepState | EpochEnd) -> str:
+def _ending(part: Part) -> str:
     if part.skipped:
         return "no candidate"
     if part.gated is None:
@@ -134,7 +133,7 @@ def _compared(event: Compared) -> Iterator[str]:
     yield f"Of the pairs that count: {words or 'none'}."
 
 
-def _candidate(state: RunState, part: StepState | EpochEnd) -> Iterator[str]:
+def _candidate(state: RunState, part: Part) -> Iterator[str]:
     if part.skipped:
         yield f"There was no candidate to measure: {skip_words(part.skipped)}."
         yield from _lost(part.skipped.reports)

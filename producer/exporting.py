@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,8 @@ from skillopt.errors import InputError
 
 MANIFEST = "manifest.json"
 _RECORDS = "rollouts"
+#: What is being written, or was when its writer died: a file, or a whole skill folder.
+_DRAFT = re.compile(r"\..+\.[0-9a-f]+\.(tmp|draft)")
 
 
 class _Block(BaseModel):
@@ -64,7 +67,7 @@ def _require_room(destination: Path, source: Path) -> None:
 def _files(source: Path, records: bool) -> Iterator[Path]:
     for path in sorted(source.rglob("*")):
         inside = path.relative_to(source)
-        is_draft = path.name.startswith(".") and path.suffix == ".tmp"
+        is_draft = any(map(_DRAFT.fullmatch, inside.parts))
         is_record = inside.parts[0] == _RECORDS
         if path.is_file() and not is_draft and (records or not is_record):
             yield inside

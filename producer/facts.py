@@ -19,10 +19,10 @@ CONVERSATION_CACHE = 512
 
 
 class ResultMissing(StateCorrupt):
-    """A result in the ledger is not stored any more."""
+    """A result in the ledger is not stored any more, or not in a form we understand."""
 
     def __init__(self, job: str) -> None:
-        super().__init__(f"the result of job {job[:16]} is not stored any more")
+        super().__init__(f"the result of job {job[:16]} cannot be had any more")
         self.job = job
 
 
@@ -51,7 +51,8 @@ class LedgerFacts:
         try:
             body = BODY.validate_json(stored.body)
         except ValidationError as error:
-            raise StateCorrupt(f"the result of job {job!r} is not understood: {error}") from error
+            # Written by another version: what it says is lost to us, and is obtained anew.
+            raise ResultMissing(job) from error
         if body.digest != self._lines[job].digest:
             raise ResultMissing(job)
         self._bodies[job] = body
@@ -76,7 +77,10 @@ class LedgerFacts:
         stored = self._blobs.get([trajectory]).get(trajectory)
         if stored is None:
             raise ResultMissing(job)
-        return decode_messages(stored)
+        try:
+            return decode_messages(stored)
+        except StateCorrupt as error:
+            raise ResultMissing(job) from error
 
     def add(self, job: str, raw: str) -> None:
         self._lines[job] = _line(job, raw)

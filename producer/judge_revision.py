@@ -73,12 +73,24 @@ class _Walk:
             source = inspect.getsource(value.__code__ if isinstance(value, FunctionType) else value)
         except (OSError, TypeError):
             raise _Unseen(f"{name}, whose source is not known") from None
+        if isinstance(value, type):
+            return (*known, source, self._inside(value))
         if not isinstance(value, FunctionType):
-            methods = [part for part in vars(value).values() if isinstance(part, FunctionType)]
-            return (*known, source, [self._surroundings(method) for method in methods])
+            return (*known, source)
         # Lambdas of one line have all of them the same source.
         compiled = self._compiled(value.__code__) if value.__name__ == "<lambda>" else None
         return (*known, source, compiled, self._surroundings(value))
+
+    def _inside(self, value: type) -> object:
+        """Describe a class beyond its source: its bases, what its methods refer to, its values."""
+        bases = [self.of(base, f"class {base.__name__!r}") for base in value.__bases__]
+        methods = [self._surroundings(method) for method in _methods(value)]
+        values = [
+            (name, self.of(part, repr(name)))
+            for name, part in vars(value).items()
+            if isinstance(part, _PLAIN) and not name.startswith("__")
+        ]
+        return (bases, methods, values)
 
     def _compiled(self, code: CodeType) -> object:
         constants = [
@@ -102,6 +114,16 @@ class _Walk:
             [self.of(value, "a default") for value in defaults],
             [(name, self.of(value, repr(name))) for name, value in read.items()],
         )
+
+
+def _methods(value: type) -> Iterator[FunctionType]:
+    for part in vars(value).values():
+        inner: tuple[object, ...] = (part,)
+        if isinstance(part, staticmethod | classmethod):
+            inner = (part.__func__,)
+        elif isinstance(part, property):
+            inner = (part.fget, part.fset, part.fdel)
+        yield from (one for one in inner if isinstance(one, FunctionType))
 
 
 def _closed_over(function: FunctionType) -> Iterator[tuple[str, object]]:

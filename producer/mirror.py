@@ -4,21 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from producer.artifacts import write_records
+from producer.artifacts import moments_of, write_records
 from producer.facts import LedgerFacts
+from producer.folder.moments import Moments
 from producer.run_folder import RunFolder
+from skillopt.domain.events import Gated, Proposed, Skipped, decode_event
 from skillopt.domain.run import RunState
 from skillopt.state.ports import LogEntry, State
 
 
 class FolderMirror:
-    """One run's folder, kept complete by whoever leads the run."""
+    """One run's folder, kept complete by whoever leads the run.
+
+    The log is folded as it comes, and history and documents are looked through only when a
+    candidate comes or is decided on: a long run pays for its past once a step, not at every event.
+    """
 
     def __init__(self, folder: RunFolder, ports: State) -> None:
         self._folder = folder
         self._ports = ports
+        self._moments: Moments | None = None
 
     def follow(self, entries: Sequence[LogEntry], state: RunState, facts: LedgerFacts) -> None:
+        """Take new entries over, and write what they make due; the first time, all that is due."""
+        is_first = self._moments is None
+        if self._moments is None:
+            self._moments = moments_of(self._folder, state.plan)
         self._folder.mirror(entries)
-        self._folder.derive(state)
-        write_records(self._folder, self._ports, state, facts)
+        self._moments.follow(entries)
+        if is_first or any(_is_about_a_candidate(entry) for entry in entries):
+            self._folder.derive(state)
+        write_records(self._folder, self._ports, state, facts, self._moments)
+        self._moments.forget_past_steps()
+
+
+def _is_about_a_candidate(entry: LogEntry) -> bool:
+    return isinstance(decode_event(entry.event), Proposed | Skipped | Gated)

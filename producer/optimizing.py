@@ -60,7 +60,8 @@ def optimize(  # noqa: PLR0913 - keyword-only; each is one part of a run
     - `train`, `val`, `test`: task records, as task files hold them; test may be left out.
     - `model`: the backend that does the tasks, or `{"target": ..., "optimizer": ...}`.
     - `judge`: for records without one: as a record holds it, or a function of the record and the
-      reply, called by several threads at once, that returns a Score, a bool or a number.
+      reply, called by several threads at once, that returns a Score, a bool or a number. Only the
+      workers of this call can ask it: on a shared Redis, let no others serve the same backend.
     - `judge_version`: says what the function does where its source does not.
     - `backends`: definitions by name, or the Path of a catalogue.
     - `settings`: sections and keys of a spec file, like `{"train": {"num_epochs": 1}}`.

@@ -14,7 +14,7 @@ _NAMES = ("initial", "best", "final")
 
 @dataclass(frozen=True)
 class Revision:
-    #: "best (step 6)": what people read.
+    #: "best 1f3a…": what people read.
     label: str
     key: str
     documents: Documents

@@ -145,9 +145,13 @@ class RunFolder:
     def records(
         self, *, step: int | None = None, item: str | None = None, job: str | None = None
     ) -> Iterator[CallRecord]:
-        """Give the records in order of their files, narrowed to a step, a task, a job (prefix)."""
+        """Give the records in order of their files, narrowed to a step, a task, a job (prefix).
+
+        Of one step only its own files are read: those of a long run are many.
+        """
         self._require()
-        for path in sorted((self.path / "rollouts").glob(f"*{RECORD_SUFFIX}")):
+        files = "*" if step is None else f"step-{step:04d}-*"
+        for path in sorted((self.path / "rollouts").glob(f"{files}{RECORD_SUFFIX}")):
             for line in _lines(path):
                 record = decode_record(line)
                 if record.matches(step=step, item=item, job=job):

@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 from pydantic import BaseModel, ConfigDict
 
-from producer.score_interval import IntervalMethod, score_interval
 from skillopt.domain.measurement import ItemScore, Measurement
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
 from skillopt.loop.gate import judge_candidate, scores
 from skillopt.loop.gate_rules import rules_of
 from skillopt.stats.noise import noise_of
+from skillopt.stats.score_interval import IntervalMethod, score_interval
 
 
 class _Block(BaseModel):
@@ -82,7 +82,8 @@ class NoiseFloor(_Block):
     flipped: float | None = None
     #: Of the difference between two arms' means.
     standard_error: float | None = None
-    #: Ordered pairs of arms, and in how many the gate would have accepted one over the other.
+    #: Ordered pairs of arms, and in how many the gate, were it the run's only one, would have
+    #: accepted one over the other.
     comparisons: int | None = None
     accepted: int | None = None
 

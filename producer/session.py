@@ -161,26 +161,26 @@ class _Session:
     # --- processes --------------------------------------------------------------------------
 
     def _start_children(self) -> None:
+        keyless = children.without_keys(self._env, self._loaded.backends.values())
         self._backends = start_simulators(
-            self._supervisor, self._store, self._loaded.backends, self._env, self._supervisor.poll
+            self._supervisor, self._store, self._loaded.backends, keyless, self._supervisor.poll
         )
         self._catalogue = self._store.root / "backends.resolved.yaml"
         self._catalogue.write_text(dump_catalogue(self._backends), encoding="utf-8")
-        self._supervisor.start(
-            children.coordinator(self._store, self._loaded.plan.run_id, self._env)
-        )
+        self._supervisor.start(children.coordinator(self._store, self._loaded.plan.run_id, keyless))
         for backend in self._backends.values():
             for number in range(1, self._options.workers + 1):
                 self._start_worker(backend, number)
 
     def _start_worker(self, backend: Backend, number: int, *, quarantine: bool = False) -> None:
         concurrency = self._options.concurrency or backend.limits.concurrency
+        env = children.without_keys(self._env, self._loaded.backends.values(), but=backend)
         self._supervisor.start(
             children.worker(
                 self._store,
                 backend,
                 self._catalogue,
-                self._env,
+                env,
                 number=number,
                 concurrency=concurrency,
                 quarantine=quarantine,

@@ -11,20 +11,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from producer.exit_codes import ExitCode
 from producer.run_warnings import warnings_of
 from producer.scores import NoiseFloor, Score, noise_floor, score_of
-from skillopt.domain.events import Gated, Source
+from skillopt.domain.events import Gated, Paused, Source
 from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.item import SplitName
 from skillopt.domain.plan import Mode
 from skillopt.domain.run import EpochEnd, RunState, Status, StepState
 from skillopt.domain.usage import MICRO, ROLES
 from skillopt.state.ports import Spend
-
-EXIT_FINISHED = 0
-EXIT_BUDGET = 3
-EXIT_FAILED = 4
-EXIT_INTERRUPTED = 130
 
 
 class _Block(BaseModel):
@@ -204,24 +200,26 @@ def reason_of(state: RunState) -> str:
                 else f"the document was measured on {state.plan.eval_split or 'test'}"
             ),
         }[state.finished.reason]
-    if state.paused:
-        words = {
-            "budget": "the budget is used up",
-            "infrastructure": "calls cannot be made",
-            "coverage": "too many results are missing",
-            "requested": "it was asked to pause",
-        }[state.paused.why]
-        return f"{words}: {state.paused.detail}" if state.paused.detail else words
-    return ""
+    return pause_reason(state.paused) if state.paused else ""
 
 
-def exit_code(state: RunState) -> int:
+def pause_reason(paused: Paused) -> str:
+    words = {
+        "budget": "the budget is used up",
+        "infrastructure": "calls cannot be made",
+        "coverage": "too many results are missing",
+        "requested": "it was asked to pause",
+    }[paused.why]
+    return f"{words}: {paused.detail}" if paused.detail else words
+
+
+def exit_code(state: RunState) -> ExitCode:
     """Give the exit code of a command that drove this run; a run left running was interrupted."""
     if state.finished:
-        return EXIT_FINISHED
+        return ExitCode.FINISHED
     if state.paused:
-        return EXIT_BUDGET if state.paused.why == "budget" else EXIT_FAILED
-    return EXIT_INTERRUPTED
+        return ExitCode.BUDGET if state.paused.why == "budget" else ExitCode.FAILED
+    return ExitCode.INTERRUPTED
 
 
 def _calls(spend: Spend) -> Calls:

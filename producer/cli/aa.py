@@ -50,7 +50,8 @@ def aa(
     own, so that all that differs is chance.
 
     It tells how large a gain must be to mean anything with your tasks, model and samples, and how
-    often the gate as you set it would have accepted a document that is no better.
+    often the gate as you set it would have accepted a document that is no better. With
+    significance, one gate by itself is meant: in a run all gates share that error.
 
     Examples:
       skillopt aa my-skill/spec.yaml

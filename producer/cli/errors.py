@@ -5,22 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from enum import IntEnum
 
 import typer
 
+from producer.exit_codes import ExitCode
 from producer.view.printable import printable
 from skillopt.errors import BudgetExhausted, InputError, SkillOptError
-
-
-class ExitCode(IntEnum):
-    """How a command ended, for scripts."""
-
-    FINISHED = 0
-    BAD_INPUT = 2
-    BUDGET = 3
-    FAILED = 4
-    INTERRUPTED = 130
 
 
 def exit_code_of(error: BaseException) -> ExitCode:

@@ -33,7 +33,7 @@ def init(
     terminal = Terminal.open(json=json)
     written = copy_example(configs_dir() / "example", folder)
     spec = folder / "spec.yaml"
-    steps = [f"skillopt check {spec}", f"skillopt run {spec}"]
+    steps = [f"skillopt {command} {spec}" for command in ("check", "plan", "run")]
     terminal.show(
         safe(f"Wrote {len(written)} files to {folder}:"),
         *(safe(f"  {path}", "dim") for path in written),

@@ -90,8 +90,8 @@ CacheOption = Annotated[
     CacheMode | None,
     typer.Option(
         "--cache",
-        help="on: reuse results. refresh: make new ones for this run. off: keep them out of "
-        "every other run too. By default, as the spec says.",
+        help="on: share results with every run. refresh, off: make new ones, for this run alone. "
+        "By default, as the spec says.",
         show_default=False,
     ),
 ]

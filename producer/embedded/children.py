@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from producer.embedded.child import ChildSpec, StopOrder
@@ -18,6 +18,14 @@ def environment(environ: Mapping[str, str], redis_url: str) -> dict[str, str]:
     """
     own = {"SKILLOPT_REDIS_URL": redis_url, "PYTHONSAFEPATH": "1"}
     return {"SKILLOPT_TIMING": "embedded", **environ, **own}
+
+
+def without_keys(
+    env: Mapping[str, str], backends: Iterable[Backend], but: Backend | None = None
+) -> dict[str, str]:
+    """Leave the keys of backends out, but that of one: a child gets no key it has no use for."""
+    keys = {backend.api_key_env for backend in backends} - {but.api_key_env if but else None}
+    return {name: value for name, value in env.items() if name not in keys}
 
 
 def coordinator(store: Store, run: str, env: Mapping[str, str]) -> ChildSpec:

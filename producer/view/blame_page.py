@@ -28,10 +28,10 @@ def blame_page(revision: Revision, lines: Sequence[BlamedLine]) -> list[Renderab
 
 
 def _who(line: BlamedLine) -> str:
-    if line.source is None:
-        return "as given"
-    word = "slow update after step" if line.source == "slow_update" else "step"
     memory = " (memory)" if line.document == "memory" else ""
+    if line.source is None:
+        return f"as given{memory}"
+    word = "slow update after step" if line.source == "slow_update" else "step"
     return f"{word} {line.step}{memory}"
 
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import re
 
-from producer.summary import reason_of
+from producer.summary import pause_reason, reason_of
 from producer.view import numbers
 from producer.view.printable import one_line
 from skillopt.domain.events import Paused
 from skillopt.domain.run import RunState
 from skillopt.domain.spec import Budget
 
-_PAUSES = {
-    "budget": "the budget is used up",
-    "infrastructure": "calls keep failing",
-    "coverage": "too many tasks have no score",
-    "requested": "somebody asked for it",
-}
 _STAGES = {
     "baseline": "measuring the initial document on val",
     "initial test": "measuring the initial document on test",
@@ -62,8 +56,7 @@ def waiting_words(waiting: str) -> str:
 
 
 def pause_words(event: Paused) -> str:
-    detail = one_line(event.detail, 500)
-    return f"{_PAUSES[event.why]}: {detail}" if detail else _PAUSES[event.why]
+    return one_line(pause_reason(event), 500)
 
 
 def status_words(state: RunState) -> str:
@@ -81,9 +74,10 @@ def budget_words(budget: Budget) -> str:
     limits = {
         "calls": budget.max_calls,
         "tokens": budget.max_tokens,
-        "minutes": budget.max_minutes,
     }
     words = [f"{value:,} {name}" for name, value in limits.items() if value is not None]
+    if budget.max_minutes is not None:
+        words.append(f"{budget.max_minutes:g} minutes")
     if budget.max_usd is not None:
         words.append(numbers.dollars(budget.max_usd))
     return "at most " + ", ".join(words) if words else "no limit"

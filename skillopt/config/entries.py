@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.config.interpolate import Interpolation
 from skillopt.config.origins import KeyPath, Problems, dotted
+from skillopt.config.spellings import SECRET_KEYS
 from skillopt.config.suggest import did_you_mean
 from skillopt.config.translate import report
 from skillopt.config.yaml_source import Document
@@ -35,9 +36,12 @@ LATER_KINDS = frozenset(
     }
 )
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_SECRET_HEADERS = frozenset(
-    {"authorization", "proxy-authorization", "api-key", "x-api-key", "cookie"}
+#: Headers by which secrets travel: `Authorization`, `X-Api-Key`, `X-Auth-Token` …
+_SECRET_HEADER = re.compile(
+    r"(?:.*[-_])?(?:api_?key|key|auth|authorization|cookie|credentials?|password|secret|token)",
+    re.IGNORECASE,
 )
+_WOULD_STORE = "would store a secret; remove it and name the key's variable as api_key_env"
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 #: Parts of a request that are not the catalogue's to set: replies would not be understood.
 _OUR_BODY_KEYS = frozenset({"messages", "model", "n", "stream", "tools"})
@@ -214,11 +218,8 @@ class EntryReader:
 
     def _check_headers(self, params: Params) -> None:
         for header, value in params.extra_headers.items():
-            if header.lower() in _SECRET_HEADERS:
-                self._fault(
-                    ("params", "extra_headers", header),
-                    "would store a secret; remove it and name the key's variable as api_key_env",
-                )
+            if _SECRET_HEADER.fullmatch(header):
+                self._fault(("params", "extra_headers", header), _WOULD_STORE)
             elif not _HEADER_NAME.match(header):
                 self._fault(
                     ("params", "extra_headers", header),
@@ -235,6 +236,8 @@ class EntryReader:
             self._fault(
                 ("params", "extra_body", key), "is set by skillopt for each call; remove it"
             )
+        for key in sorted(SECRET_KEYS & params.extra_body.keys()):
+            self._fault(("params", "extra_body", key), _WOULD_STORE)
 
     def _check_simulator(self, entry: SimulatedEntry) -> None:
         if entry.simulator and entry.base_url is not None:

@@ -150,6 +150,7 @@ def load_aa_plan(  # noqa: PLR0913 - every option a command hands down
         gate_metric=written.gate_metric,
         gate_mixed_weight=written.gate_mixed_weight,
         significance=written.significance,
+        no_regression=written.no_regression,
     )
     roles: dict[Role, str] = {"target": parsed.spec.model.target}
     reader = PartsReader(parsed, environ, backends_file, publish_revision)

@@ -8,9 +8,8 @@ from skillopt.config.origins import Origin, Problems
 from skillopt.config.suggest import did_you_mean, nearest
 from skillopt.domain.item import SPLITS, Item, Splits
 from skillopt.errors import ConfigError
+from skillopt.loop.gate_rules import TAG
 
-ALL = "all"
-TAG = "tag:"
 _KEY = "evaluation.no_regression"
 
 
@@ -20,7 +19,7 @@ def check_protected(entries: Sequence[str], splits: Splits, where: Origin) -> No
     ids = [item.id for item in splits.val]
     tags = {tag for item in splits.val for tag in item.tags}
     for entry in entries:
-        if entry == ALL or entry in ids:
+        if entry == "all" or entry in ids:
             continue
         if not entry.startswith(TAG):
             problems.add(where, f"{_KEY}: {entry!r} {_unknown_task(entry, ids, splits)}")
@@ -42,7 +41,7 @@ def _unknown_task(entry: str, ids: Sequence[str], splits: Splits) -> str:
     if any(_has_tag(item, entry) for item in splits.val):
         return f"is the id of no val task; write '{TAG}{entry}' for the tag"
     guess = nearest(entry, ids)
-    fix = f"did you mean {guess!r}?" if guess else f"give ids, '{TAG}NAME' or '{ALL}'"
+    fix = f"did you mean {guess!r}?" if guess else f"give ids, '{TAG}NAME' or 'all'"
     return f"is the id of no val task; {fix}"
 
 

@@ -22,6 +22,7 @@ from skillopt.loop.facts import Facts
 from skillopt.loop.guarded import guarded_changes
 from skillopt.loop.jobs import JobFactory, WantedJob
 from skillopt.loop.prompt_parts import (
+    CHANGES_LIMIT,
     NOUNS,
     change_rows,
     meta_skill_section,
@@ -104,6 +105,11 @@ class _Merger:
         inputs = distinct([change for patch in chunk for change in patch])
         if len(chunk) == 1 or len(inputs) <= max(len(distinct(patch)) for patch in chunk):
             return inputs  # one patch already says all that the others say
+        length = len(change_rows(inputs))
+        if length > CHANGES_LIMIT:
+            # What was cut could not be merged, and a prompt that fits no model would end the run.
+            problem = f"{length} characters of {NOUNS[self._mode]} do not fit into one prompt"
+            return self._outcome(branch, level, inputs, Answer(status="failed", problem=problem))
         answer = ask(
             self.state,
             self.facts,

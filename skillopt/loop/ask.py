@@ -14,6 +14,10 @@ from skillopt.domain.templates import fill
 from skillopt.errors import ReplyError
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory, WantedJob
+from skillopt.loop.prompt_parts import cut
+
+#: Characters of a reply that a repair shows again: a longer one would not fit into a prompt.
+SHOWN_REPLY = 40_000
 
 T = TypeVar("T")
 
@@ -52,11 +56,15 @@ def ask(
     repair = Message(role="user", content=fill(state.plan.templates["repair"], {"error": problem}))
     second = factory.optimize(
         stage,
-        (*messages, Message(role="assistant", content=text), repair),
+        (*messages, Message(role="assistant", content=cut(text, SHOWN_REPLY)), repair),
         f"{label} / repair",
     )
     text, answer = _reply(state, facts, second)
     jobs = (first.id, second.id)
+    if answer.status == "failed":
+        return Answer(
+            status="failed", problem=f"{problem}; asked again: {answer.problem}", jobs=jobs
+        )
     if text is None:
         return answer  # type: ignore[return-value]
     try:

@@ -16,7 +16,7 @@ from skillopt.loop.evaluate import Attempt
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory
 from skillopt.loop.pairs import Arms, arms_on
-from skillopt.loop.prompt_parts import fenced, section, system_prompt
+from skillopt.loop.prompt_parts import fenced, preferences_section, section, system_prompt
 
 #: Characters of all pairs together; beyond that the details of some are left out.
 COMPARISON_LIMIT = 160_000
@@ -73,10 +73,12 @@ def messages_for(
     state: RunState, comparison: Comparison, template: str, more: Sequence[str] = ()
 ) -> tuple[Message, ...]:
     """Show both documents, the guidance there is and the comparison; `more` are sections."""
-    parts = _documents(state, comparison.compared)
-    if state.plan.settings.preferences:
-        parts.append(section("What the user prefers", state.plan.settings.preferences))
-    parts += [*more, section("Comparison", comparison.text)]
+    parts = [
+        *_documents(state, comparison.compared),
+        *preferences_section(state),
+        *more,
+        section("Comparison", comparison.text),
+    ]
     return (
         Message(role="system", content=system_prompt(state.plan, template)),
         Message(role="user", content="\n".join(parts)),
@@ -105,7 +107,7 @@ def _documents(state: RunState, compared: Compared) -> list[str]:
 def _text(state: RunState, facts: Facts, arms: Arms, pairs: Sequence[Pair]) -> str:
     """Tell of each pair, as long as there is room: the least important lose their details."""
     text = AttemptText(state.plan.settings.gradient.trajectory_tokens)
-    room, parts = COMPARISON_LIMIT, []
+    room, parts, attempts = COMPARISON_LIMIT, [], arms.attempts
     for change in _IN_FULL:
         of_kind = [pair.item for pair in pairs if pair.change == change]
         if not of_kind:
@@ -113,7 +115,7 @@ def _text(state: RunState, facts: Facts, arms: Arms, pairs: Sequence[Pair]) -> s
         parts.append(f"### {change}: {_IN_WORDS[change]} ({_tasks(len(of_kind))})")
         left_out = []
         for item in of_kind:
-            told = _pair_text(facts, arms.attempts_at(item), text)
+            told = _pair_text(facts, attempts[item], text)
             if len(told) <= room:
                 parts.append(told)
                 room -= len(told)

@@ -15,6 +15,7 @@ from skillopt.loop.earlier_steps import earlier_steps_section
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory
 from skillopt.loop.prompt_parts import (
+    CHANGES_LIMIT,
     NOUNS,
     change_rows,
     meta_skill_section,
@@ -87,7 +88,7 @@ def messages_for(
         section("Batch", _told(step.reflected.batch)),
         *earlier_steps_section(state, step),
         *meta_skill_section(state),
-        section(f"Merged {noun}", change_rows(changes)),
+        section(f"Merged {noun}", change_rows(changes, CHANGES_LIMIT)),
     ]
     return (
         Message(role="system", content=system_prompt(state.plan, "learning_rate")),

@@ -26,24 +26,80 @@ LONG_CODE = 8
 RARE_CODE_ITEMS = 3
 #: Literal texts of judges with fewer words cannot make up a run that counts.
 _LITERAL_WORDS = 3
-#: Texts of tasks whose words are kept: a decision is taken often, its tasks stay the same.
-_KEPT_TEXTS = 4_096
+#: Training sets whose words are kept: proposals are many, the tasks of a run stay the same.
+_KEPT_SETS = 8
 
 _WORD = re.compile(r"\w+")
 _HAS_DIGIT = re.compile(r"\d")
 _PUNCTUATION = "\"'`.,;:!?()[]{}<>*_#“”\u2018\u2019"
+#: No word, so that nothing is found across it.
+_APART = " \0 "
 
 
 @dataclass(frozen=True)
 class _Text:
-    """A text as the guard compares it: its words, its runs of words (hashed) and its codes."""
+    """A text as the guard compares it: its words with a space around each, and its codes."""
 
     words: str
-    runs: frozenset[int]
     codes: frozenset[str]
+
+    @classmethod
+    def of(cls, *texts: str) -> _Text:
+        return cls(
+            f" {_APART.join(' '.join(_words(text)) for text in texts)} ",
+            frozenset(code for text in texts for code in _codes(text)),
+        )
 
     def says(self, words: str) -> bool:
         return f" {words} " in self.words
+
+    def knows(self, finding: str) -> bool:
+        return finding in self.codes or self.says(finding)
+
+
+@dataclass(frozen=True)
+class _Tasks:
+    """A training set, read once."""
+
+    items: tuple[str, ...]
+    own: tuple[_Text, ...]
+    answers: tuple[tuple[str, ...], ...]
+    #: By the hash of a run of words: the first item that has it, and all others. The hash only
+    #: says where to look.
+    first: dict[int, int]
+    others: dict[int, list[int]]
+    #: What rule judges look for, in words, the longest first.
+    literals: tuple[str, ...]
+    #: All that anybody may repeat: literal texts and system prompts.
+    free: _Text
+
+    @classmethod
+    def of(cls, train: Sequence[Item]) -> _Tasks:
+        first: dict[int, int] = {}
+        others: dict[int, list[int]] = {}
+        for place, item in enumerate(train):
+            texts = (item.prompt.task, item.prompt.context)
+            for run in {hash(run) for text in texts for run in _runs(_words(text))}:
+                if first.setdefault(run, place) != place:
+                    others.setdefault(run, []).append(place)
+        literals = tuple(dict.fromkeys(_literal_texts(train)))
+        return cls(
+            items=tuple(item.id for item in train),
+            own=tuple(_Text.of(item.prompt.task, item.prompt.context) for item in train),
+            answers=tuple(tuple(_answers(item)) for item in train),
+            first=first,
+            others=others,
+            literals=_in_words(literals),
+            free=_Text.of(*literals, *dict.fromkeys(item.prompt.system for item in train)),
+        )
+
+    def with_run(self, run: str) -> Iterator[int]:
+        """Give the places of the items whose own text has a run of words."""
+        hashed = hash(run)
+        if hashed in self.first:
+            for place in (self.first[hashed], *self.others.get(hashed, ())):
+                if self.own[place].says(run):
+                    yield place
 
 
 def copied_from(text: str, plan: RunPlan, *, besides: str = "") -> tuple[str, ...]:
@@ -51,65 +107,70 @@ def copied_from(text: str, plan: RunPlan, *, besides: str = "") -> tuple[str, ..
 
     Only the item's task, its context and the answer its judge expects are its own.
     """
-    train = plan.splits.train
-    free = _free_texts(plan, besides)
-    written = _text(text)
-    pieces = _between(written.words, _literals(train))
-    runs = {hash(run): run for piece in pieces for run in _runs(piece.split())}
-    codes = {item.id: set(_told_codes(item, written)) for item in train}
-    found = {item.id: {*_shared_runs(item, runs), *_told_answers(item, written)} for item in train}
-    usual = _common(found.values(), len(train) // 2) | _common(codes.values(), RARE_CODE_ITEMS)
+    tasks, written = _tasks(_Same(plan.splits.train)), _Text.of(text)
+    found: dict[int, set[str]] = {}
+    for piece in _between(written.words, tasks.literals):
+        for run in _runs(piece.split()):
+            for place in tasks.with_run(run):
+                found.setdefault(place, set()).add(run)
+    for place, answers in enumerate(tasks.answers):
+        told = {answer for answer in answers if written.says(answer)}
+        if told:
+            found.setdefault(place, set()).update(told)
+    codes = {
+        place: shared
+        for place, own in enumerate(tasks.own if written.codes else ())
+        if (shared := own.codes & written.codes)
+    }
+    if not found and not codes:
+        return ()
+    usual = _common(found.values(), len(tasks.items) // 2)
+    usual |= _common(codes.values(), RARE_CODE_ITEMS)
+    free = (tasks.free, _Text.of(besides, plan.settings.preferences))
     return tuple(
-        item.id
-        for item in train
+        tasks.items[place]
+        for place in sorted(found.keys() | codes.keys())
         if any(
-            finding not in usual and not any(_known(finding, other) for other in free)
-            for finding in found[item.id] | codes[item.id]
+            finding not in usual and not any(other.knows(finding) for other in free)
+            for finding in (*found.get(place, ()), *codes.get(place, ()))
         )
     )
 
 
-def _own_texts(item: Item) -> tuple[_Text, _Text]:
-    return _text(item.prompt.task), _text(item.prompt.context)
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """A training set by identity: comparing its texts would cost as much as reading them."""
+
+    train: tuple[Item, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.train is other.train
+
+    def __hash__(self) -> int:
+        return id(self.train)
 
 
-def _shared_runs(item: Item, wanted: dict[int, str]) -> Iterator[str]:
-    for own in _own_texts(item):
-        for hashed in wanted.keys() & own.runs if wanted else ():
-            if own.says(wanted[hashed]):  # equal hashes alone prove nothing
-                yield wanted[hashed]
+@lru_cache(maxsize=_KEPT_SETS)
+def _tasks(same: _Same) -> _Tasks:
+    return _Tasks.of(same.train)
 
 
-def _told_codes(item: Item, written: _Text) -> Iterator[str]:
-    """Give numbers, dates and names with digits that are long enough to be the task's own."""
-    if written.codes:
-        for own in _own_texts(item):
-            yield from own.codes & written.codes
-
-
-def _told_answers(item: Item, written: _Text) -> Iterator[str]:
+def _answers(item: Item) -> Iterator[str]:
+    """Give the answers of a task that are long enough to be its own."""
     if not isinstance(item.judge, ExactJudge):
         return
     answer = item.judge.answer
     for words in map(_words, (answer,) if isinstance(answer, str) else answer):
         joined = " ".join(words)
         coded = len(joined) >= LONG_CODE and _HAS_DIGIT.search(joined) is not None
-        long = len(joined) >= LONG_ANSWER or len(words) >= ANSWER_WORDS
-        if (long or coded) and written.says(joined):
+        if coded or len(joined) >= LONG_ANSWER or len(words) >= ANSWER_WORDS:
             yield joined
 
 
-def _common(findings: Iterable[set[str]], most: int) -> set[str]:
+def _common(findings: Iterable[set[str] | frozenset[str]], most: int) -> set[str]:
     """Give what more than so many items share, and at least two: it is nobody's own."""
     counted = Counter(finding for found in findings for finding in found)
     return {finding for finding, items in counted.items() if items > max(most, 1)}
-
-
-def _free_texts(plan: RunPlan, besides: str) -> list[_Text]:
-    systems = dict.fromkeys(item.prompt.system for item in plan.splits.train)
-    literals = dict.fromkeys(_literal_texts(plan.splits.train))
-    texts = (besides, plan.settings.preferences, *systems, *literals)
-    return [_text(text) for text in texts if text.strip()]
 
 
 def _literal_texts(train: Sequence[Item]) -> Iterator[str]:
@@ -118,11 +179,9 @@ def _literal_texts(train: Sequence[Item]) -> Iterator[str]:
             yield from (check.arg for check in item.judge.checks if isinstance(check.arg, str))
 
 
-def _literals(train: Sequence[Item]) -> list[str]:
-    """Give every text that a rule judge looks for, in words, the longest first."""
-    found = [_words(text) for text in dict.fromkeys(_literal_texts(train))]
-    long = [words for words in found if len(words) >= _LITERAL_WORDS]
-    return [" ".join(words) for words in sorted(long, key=len, reverse=True)]
+def _in_words(literals: Sequence[str]) -> tuple[str, ...]:
+    long = [words for words in map(_words, literals) if len(words) >= _LITERAL_WORDS]
+    return tuple(" ".join(words) for words in sorted(long, key=len, reverse=True))
 
 
 def _between(words: str, literals: Sequence[str]) -> list[str]:
@@ -135,21 +194,12 @@ def _between(words: str, literals: Sequence[str]) -> list[str]:
     return pieces
 
 
-def _known(finding: str, other: _Text) -> bool:
-    return finding in other.codes or other.says(finding)
-
-
-@lru_cache(maxsize=_KEPT_TEXTS)
-def _text(text: str) -> _Text:
-    words = _words(text)
-    codes = (token.strip(_PUNCTUATION) for token in text.casefold().split())
-    return _Text(
-        words=f" {' '.join(words)} ",
-        runs=frozenset(map(hash, _runs(words))),
-        codes=frozenset(
-            code for code in codes if len(code) >= LONG_CODE and _HAS_DIGIT.search(code)
-        ),
-    )
+def _codes(text: str) -> Iterator[str]:
+    """Give numbers, dates and names with digits that are long enough to be a task's own."""
+    for token in text.casefold().split():
+        code = token.strip(_PUNCTUATION)
+        if len(code) >= LONG_CODE and _HAS_DIGIT.search(code):
+            yield code
 
 
 def _words(text: str) -> list[str]:

@@ -115,10 +115,12 @@ class _Decider:
         measured = state.measured[(state.current, "val")]
         kept = {item: s for item, s in measured.items.items() if item not in state.left_out}
         compared = measured.model_copy(update={"items": kept})
+        # A mean over what an outage left is no goal reached: a finished run stays finished.
+        is_whole = compared.completeness == 1.0
         score = score_of(compared, state.plan.settings.evaluation) or 0.0
-        if score >= 1.0 - EPSILON:
+        if is_whole and score >= 1.0 - EPSILON:
             return "saturated"
-        if stop.target_score is not None and score >= stop.target_score - EPSILON:
+        if is_whole and stop.target_score is not None and score >= stop.target_score - EPSILON:
             return "target_score"
         if stop.patience is not None and len(state.steps) >= stop.patience:
             before = len(state.steps) - stop.patience

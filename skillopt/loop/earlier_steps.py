@@ -13,6 +13,7 @@ from skillopt.domain.changes import Change, Suggestion
 from skillopt.domain.edits import Edit
 from skillopt.domain.events import Verdict
 from skillopt.domain.run import RunState, StepState
+from skillopt.loop.gate import PROTECTED_WORSE
 from skillopt.loop.prompt_parts import CHARACTERS_PER_TOKEN, cut, section
 
 #: Characters of one change that are told.
@@ -61,12 +62,18 @@ def _entry(step: StepState) -> str:
         return "\n".join([*lines, *_tried(step)])
     if step.gated is None:
         return ""
-    word = _WORDS[step.gated.verdict]
+    word, reason = _WORDS[step.gated.verdict], _without_names(step.gated.reason)
     if step.gated.forced and step.gated.verdict != "accept":
         word += " by the gate and kept all the same"
     return "\n".join(
-        [f"- Step {number} was {word}: {step.gated.reason}. What it tried:", *_tried(step)]
+        [f"- Step {number} was {word}: {reason}. What it tried:", *_tried(step)]
     )
+
+
+def _without_names(reason: str) -> str:
+    """Leave out which val tasks got worse: nothing of a held-out task reaches a prompt."""
+    told, worse, _ = reason.partition(PROTECTED_WORSE)
+    return told + worse
 
 
 def _tried(step: StepState) -> Iterator[str]:

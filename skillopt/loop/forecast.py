@@ -15,9 +15,9 @@ from skillopt.domain.backend import Backend
 from skillopt.domain.item import Item, SplitName
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.usage import MICRO, Role, Usage, cost_micro_usd
+from skillopt.loop.prompt_parts import CHARACTERS_PER_TOKEN
 from skillopt.loop.sample import total_steps
 
-CHARACTERS_PER_TOKEN = 4
 #: Output tokens that a call is supposed to take, unless its backend allows fewer.
 ATTEMPT_OUTPUT = 500
 OPTIMIZER_OUTPUT = 1_500
@@ -129,15 +129,21 @@ class _Forecaster:
         shards = ceil(size / settings.gradient.minibatch_size)
         shown = min(size, settings.gradient.minibatch_size) * settings.train.samples
         per_attempt = settings.gradient.trajectory_tokens
-        groups = shards if settings.gradient.failure_only else 2 * shards
-        analysts = self._asks(groups, shown * per_attempt)
+        successes = 0 if settings.gradient.failure_only else shards
+        analysts = self._asks(self._failures(shards) + successes, shown * per_attempt)
         return batch + analysts + self._asks(self._other_asks(shards), 0) + self._measurement("val")
+
+    def _failures(self, shards: int) -> int:
+        """Count the groups of failures; contrasts are merged with them."""
+        settings = self.plan.settings
+        return shards * (2 if settings.gradient.contrastive and settings.train.samples > 1 else 1)
 
     def _other_asks(self, shards: int) -> int:
         """Count the calls of a step that see no attempts: merges, ranking and the like."""
         optimizer, gradient = self.plan.settings.optimizer, self.plan.settings.gradient
-        merges = _merges(shards, gradient.merge_batch_size)
-        merges = merges if gradient.failure_only else 2 * merges + 1
+        merges = _merges(self._failures(shards), gradient.merge_batch_size)
+        if not gradient.failure_only:
+            merges += _merges(shards, gradient.merge_batch_size) + 1
         ranked = optimizer.skill_update_mode != "full_rewrite_minibatch"
         return sum(
             (

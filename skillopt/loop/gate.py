@@ -8,6 +8,7 @@ be scored at all is rejected: waiting would not change that.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ from skillopt.stats.paired import least_p, needed_to_differ, sign_flip_p
 
 #: Two means over the same items that differ by less than this differ by rounding only.
 EPSILON = 1e-9
+#: What a reason says before it names protected tasks, which it ends with.
+PROTECTED_WORSE = "protected tasks got worse"
 #: Tasks named in a reason.
 _NAMED_TASKS = 5
 
@@ -57,7 +60,8 @@ def scores(measurement: Measurement, settings: Evaluation) -> dict[str, float]:
 
 
 def mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+    """Give the mean, whatever the order of the values."""
+    return math.fsum(values) / len(values) if values else None
 
 
 def score_of(measurement: Measurement, settings: Evaluation) -> float | None:
@@ -129,7 +133,7 @@ def judge_candidate(candidate: Measurement, current: Measurement, rules: GateRul
 def worse_protected(regressed: Iterable[str], rules: GateRules) -> str:
     """Say which protected tasks got worse; "" if none did."""
     worse = [item for item in regressed if item in rules.protected]
-    return f"protected tasks got worse: {_named(worse)}" if worse else ""
+    return f"{PROTECTED_WORSE}: {_named(worse)}" if worse else ""
 
 
 def _missing(measurement: Measurement) -> list[str]:

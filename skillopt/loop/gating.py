@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from skillopt.domain.events import Gated, Paused, Proposed
 from skillopt.domain.measurement import Measurement
 from skillopt.domain.run import RunState
@@ -49,8 +51,7 @@ def gate(
     if not evaluation.complete:
         return waiting(label, evaluation)
     measurement = evaluation.measurement()
-    opinion = judge_candidate(measurement, current, rules)
-    new_best = opinion.verdict == "accept" and _beats_best(state, measurement, rules)
+    opinion, new_best = _judged(state, measurement, rules, forced=is_forced)
     gated = _gated(proposed, measurement, rules, opinion, forced=is_forced, new_best=new_best)
     if gated.verdict != "indecisive":
         return Decision((gated,))
@@ -70,12 +71,26 @@ def _deciding_part(
     return measured.model_copy(update={"items": kept})
 
 
-def _beats_best(state: RunState, measurement: Measurement, rules: GateRules) -> bool:
-    """After a forced candidate `best` is not the current document: it must be beaten too."""
-    best = state.measured[(state.best, "val")]
-    return (
-        state.best == state.current or judge_candidate(measurement, best, rules).verdict == "accept"
-    )
+def _judged(
+    state: RunState, measurement: Measurement, rules: GateRules, *, forced: bool
+) -> tuple[Opinion, bool]:
+    """Compare a candidate with the current document, and say whether it becomes the best one.
+
+    After a forced candidate `best` may be another document than the current one: it must be
+    beaten too. A candidate that is forced itself need not beat the current one for that: gains
+    too small to be accepted one by one may sum up to one that is.
+    """
+    opinion = judge_candidate(measurement, state.measured[(state.current, "val")], rules)
+    if state.best == state.current or opinion.verdict == "indecisive":
+        return opinion, opinion.verdict == "accept"
+    with_best = judge_candidate(measurement, state.measured[(state.best, "val")], rules)
+    if with_best.verdict != "accept":
+        return opinion, False
+    if forced and opinion.verdict != "accept":
+        reason = f"better than the best document: {with_best.reason}; with the current one "
+        reason += opinion.reason
+        opinion = replace(opinion, verdict="accept", p_value=with_best.p_value, reason=reason)
+    return opinion, opinion.verdict == "accept"
 
 
 def _gated(

@@ -51,13 +51,11 @@ class Arms:
                 found.append(_pair(item, first >= PASSED, second >= PASSED))
         return found
 
-    def attempts_at(self, item: str) -> tuple[Attempt, Attempt]:
-        """Give the attempts of both documents at a task."""
-        first, second = (
-            next(attempt for attempt in arm.attempts if attempt.item.id == item)
-            for arm in (self.previous, self.current)
-        )
-        return first, second
+    @property
+    def attempts(self) -> dict[str, tuple[Attempt, Attempt]]:
+        """Give the attempts of both documents at each task."""
+        both = zip(self.previous.attempts, self.current.attempts, strict=True)
+        return {second.item.id: (first, second) for first, second in both}
 
 
 def _pair(item: str, before: bool, after: bool) -> Pair:

@@ -18,6 +18,11 @@ from skillopt.domain.templates import fill
 #: A rough count that needs no tokenizer; the limits it serves are rough as well.
 CHARACTERS_PER_TOKEN = 4
 
+#: Characters of all changes that a prompt shows, so that it fits into a context.
+CHANGES_LIMIT = 400_000
+#: Long texts that a row has at most.
+_TEXTS_OF_A_ROW = 3
+
 #: What changes of each mode are called.
 NOUNS: dict[UpdateMode, str] = {
     "patch": "edits",
@@ -106,14 +111,24 @@ def _outlined(name: DocumentName, document: SkillDocument) -> list[str]:
     return shown
 
 
+def preferences_section(state: RunState) -> list[str]:
+    preferences = state.plan.settings.preferences
+    if not preferences.strip():
+        return []
+    return [section("What the user prefers", set_apart(preferences))]
+
+
 def meta_skill_section(state: RunState) -> list[str]:
     if not state.meta_skill.strip():
         return []
     return [section("What editing has taught so far", set_apart(state.meta_skill))]
 
 
-def change_rows(changes: Sequence[Change]) -> str:
-    """Show changes as a JSON array; `support` is how many tasks are behind each."""
+def change_rows(changes: Sequence[Change], most: int | None = None) -> str:
+    """Show changes as a JSON array; `support` is how many tasks are behind each.
+
+    With `most`, long texts are cut if all together have more characters than that.
+    """
     with_memory = any(isinstance(one, Edit) and one.document == "memory" for one in changes)
     rows = [
         {
@@ -124,7 +139,16 @@ def change_rows(changes: Sequence[Change]) -> str:
         }
         for index, change in enumerate(changes)
     ]
-    return json.dumps(rows, ensure_ascii=False, indent=1)
+    told = json.dumps(rows, ensure_ascii=False, indent=1)
+    if most is None or len(told) <= most:
+        return told
+    room = most // (_TEXTS_OF_A_ROW * len(rows))
+    short = [{name: _cut_value(value, room) for name, value in row.items()} for row in rows]
+    return json.dumps(short, ensure_ascii=False, indent=1)
+
+
+def _cut_value(value: object, room: int) -> object:
+    return cut(value, room) if isinstance(value, str) else value
 
 
 def _told(change: Change, *, with_document: bool) -> dict[str, object]:

@@ -1,7 +1,8 @@
 """Which tasks are behind a change: carried along by us, never asked of the model.
 
 A merged change inherits the support of the changes it came from, found by their text; one that
-resembles none inherits that of all. So support never grows beyond the tasks that were seen.
+resembles none inherits that of all. A change that came through word for word supports itself
+alone. So support never grows beyond the tasks that were seen.
 """
 
 from __future__ import annotations
@@ -46,10 +47,11 @@ def inherited(
     An edit that does not say which document it is for goes where its sources went, and to the
     primary one if they differ.
     """
+    kept = frozenset(map(_plain, proposals))
     words = [_words(_wording(change)) for change in inputs]
     merged: list[Change] = []
     for proposal in proposals:
-        sources = _sources(proposal, inputs, words)
+        sources = _sources(proposal, inputs, words, kept)
         failed = any(source.source_type == "failure" for source in sources)
         documents = {source.document for source in sources if isinstance(source, Edit)}
         merged.append(
@@ -63,19 +65,27 @@ def inherited(
 
 
 def _sources(
-    proposal: ProposedChange, inputs: Sequence[Change], words: Sequence[frozenset[str]]
+    proposal: ProposedChange,
+    inputs: Sequence[Change],
+    words: Sequence[frozenset[str]],
+    kept: frozenset[str],
 ) -> Changes:
     """Find the inputs that a merged change came from; all of them if it resembles none.
 
-    A merged rewrite is one document made of all of them.
+    Those among the texts that were `kept` are behind their own text only. A merged rewrite is one
+    document made of all of them.
     """
     if isinstance(proposal, ProposedRewrite):
         return tuple(inputs)
-    own = _words(_wording(proposal))
+    text, own = _plain(proposal), _words(_wording(proposal))
     found = tuple(
         change
         for change, others in zip(inputs, words, strict=True)
-        if _same_target(proposal, change) or _resemblance(own, others) >= RESEMBLANCE
+        if _plain(change) == text
+        or (
+            _plain(change) not in kept
+            and (_same_target(proposal, change) or _resemblance(own, others) >= RESEMBLANCE)
+        )
     )
     return found or tuple(inputs)
 
@@ -116,6 +126,10 @@ def _wording(change: Change | ProposedChange) -> str:
     if isinstance(change, Suggestion | ProposedSuggestion):
         return f"{change.title} {change.instruction}"
     return change.new_skill
+
+
+def _plain(change: Change | ProposedChange) -> str:
+    return " ".join(_wording(change).split())
 
 
 def _words(text: str) -> frozenset[str]:

@@ -26,8 +26,8 @@ from skillopt.loop.prompt_parts import (
     cut,
     fenced,
     meta_skill_section,
+    preferences_section,
     section,
-    set_apart,
     shown_documents,
     system_prompt,
 )
@@ -117,9 +117,8 @@ def messages_for(
     parts = [
         *shown_documents(state, step.started.skill, outline=outline),
         section("Edits wanted", _edits_wanted(state, step)),
+        *preferences_section(state),
     ]
-    if plan.settings.preferences.strip():
-        parts.append(section("What the user prefers", set_apart(plan.settings.preferences)))
     contract = _output_contract(shown)
     if contract:
         parts.append(section("Output contract", contract))

@@ -14,10 +14,11 @@ from skillopt.loop.earlier_steps import earlier_steps_section
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory
 from skillopt.loop.prompt_parts import (
+    CHANGES_LIMIT,
     change_rows,
     meta_skill_section,
+    preferences_section,
     section,
-    set_apart,
     shown_documents,
     system_prompt,
 )
@@ -50,14 +51,12 @@ def rewrite(
 
 def messages_for(state: RunState, step: StepState) -> tuple[Message, ...]:
     assert step.selected is not None
-    sections = shown_documents(state, state.current, outline=True)
-    preferences = state.plan.settings.preferences
-    if preferences.strip():
-        sections.append(section("What the user prefers", set_apart(preferences)))
-    sections += [
+    sections = [
+        *shown_documents(state, state.current, outline=True),
+        *preferences_section(state),
         *earlier_steps_section(state, step),
         *meta_skill_section(state),
-        section("Suggestions", change_rows(step.selected.edits)),
+        section("Suggestions", change_rows(step.selected.edits, CHANGES_LIMIT)),
     ]
     return (
         Message(role="system", content=system_prompt(state.plan, "rewrite")),

@@ -13,6 +13,7 @@ from skillopt.loop.decision import StageResult
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory
 from skillopt.loop.prompt_parts import (
+    CHANGES_LIMIT,
     NOUNS,
     change_rows,
     meta_skill_section,
@@ -67,7 +68,7 @@ def messages_for(
     sections = [
         *shown_documents(state, step.started.skill),
         *meta_skill_section(state),
-        section(noun.capitalize(), change_rows(changes)),
+        section(noun.capitalize(), change_rows(changes, CHANGES_LIMIT)),
         section("Edits wanted", f"Select at most {budget} {noun}."),
     ]
     return (

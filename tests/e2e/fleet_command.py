@@ -206,3 +206,17 @@ def until(condition: Callable[[], Any], what: str, deadline_s: float = 60.0) -> 
             return value
         time.sleep(0.02)
     raise AssertionError(f"waited {deadline_s} s for {what}")
+
+
+def skillopt(*arguments: str, cwd: Path, **environment: str) -> tuple[int, dict[str, Any]]:
+    """Run a command to its end; gives the exit code and the one object it printed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "producer.cli", *arguments, "--json"],
+        cwd=cwd,
+        env={**os.environ, **FAST, **environment},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    return done.returncode, json.loads(done.stdout)

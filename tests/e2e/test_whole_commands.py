@@ -7,29 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from fleet_command import FAST, FleetCommand, until
+from fleet_command import FAST, FleetCommand, skillopt, until
 
 from skillopt.simulator.options import SimulatorOptions
 from skillopt.simulator.server import running
 
 pytestmark = pytest.mark.xdist_group("e2e-commands")
-
-
-def skillopt(*arguments: str, cwd: Path, **environment: str) -> tuple[int, dict[str, Any]]:
-    """Run a command to its end; gives the exit code and the one object it printed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "producer.cli", *arguments, "--json"],
-        cwd=cwd,
-        env={**os.environ, **FAST, **environment},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    return done.returncode, json.loads(done.stdout)
 
 
 def benchmark(folder: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ from weakness_parts import (
     words_plan,
 )
 
-from skillopt.domain.events import Compared, Gated, Reflected, StepStarted
+from skillopt.domain.changes import Rewrite, Suggestion
+from skillopt.domain.edits import Edit
+from skillopt.domain.events import Compared, Gated, Reflected, Selected, StepStarted
 from skillopt.domain.jobs import RolloutSpec
 from skillopt.loop.decide import decide
 from skillopt.loop.sample import batch_of, shards_of
@@ -124,6 +127,10 @@ def test_w25_tests_run_beside_the_training_and_beside_each_other():
 # --- 26: many runs in one process -----------------------------------------------------------------
 
 
+#: What a step's changes are in the modes that differ in that.
+FORMS = {"edits": Edit, "rewrite": Suggestion, "full rewrite": Rewrite, "memory": Edit}
+
+
 def test_w26_runs_of_every_kind_share_a_process_without_noticing():
     """The defect: settings were globals of the process, so a second run changed the first."""
     together = {mode: run_of(mode) for mode in MODES}
@@ -132,6 +139,9 @@ def test_w26_runs_of_every_kind_share_a_process_without_noticing():
         moving = {mode for mode in moving if together[mode].advance()}
     for mode, run in together.items():
         assert run.events == finish(run_of(mode)).events, mode
+    for mode, form in FORMS.items():
+        changes = [one for event in of_type(together[mode], Selected) for one in event.edits]
+        assert {type(change) for change in changes} == {form}, mode
 
 
 # --- 28: topping up -------------------------------------------------------------------------------
@@ -225,13 +235,14 @@ def test_w29_the_log_of_a_run_only_grows_at_its_end(tmp_path: Path):
     run = run_of("slow update")
     folder = folder_of(run, tmp_path / "run")
     log = tmp_path / "run" / "events.jsonl"
-    inode, before = log.stat().st_ino, log.read_bytes()
+    os.link(log, tmp_path / "the same file")
+    before = log.read_bytes()
     while run.advance():
         folder.mirror(run.log())
         after = log.read_bytes()
         assert after.startswith(before)
         before = after
-    assert log.stat().st_ino == inode, "it is appended to, not replaced"
+    assert log.samefile(tmp_path / "the same file"), "it is appended to, not replaced"
     assert before.count(b"\n") == len(run.events)
 
 
@@ -257,7 +268,11 @@ def gate_bench(*, early: bool) -> tuple[Bench, list[tuple[str, str]]]:
         },
     )
     bench = Bench()
-    hush = {"reflect": lambda parts: patch(append(f"Hush {parts['Attempts'].split()[6]}."))}
+    hush = {
+        "reflect": lambda parts: patch(
+            append(f"Hush {re.findall('train-.', parts['Attempts'])[0]}.")
+        )
+    }
     bench.fleet.models = Silenced(replies=hush)
     state = bench.run(plan)
     assert state.finished

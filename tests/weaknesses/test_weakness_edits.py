@@ -183,7 +183,7 @@ def authors_parts(text: str) -> tuple[str, list[str]]:
 @pytest.mark.parametrize("mode", HOSTILE)
 def test_w10_no_way_of_changing_a_document_reaches_its_protected_parts(mode):
     """The defect: a target across a marker, a marker in a text or any rewrite lost the part."""
-    optimizer = {"learning_rate": 40, "skill_update_mode": mode}
+    optimizer = {"lr_control_mode": "none", "skill_update_mode": mode}
     plan = make_plan(skill=PROTECTED, settings={"optimizer": optimizer})
     run = finish(ScriptedRun(plan, models=Scripted(replies=HOSTILE[mode])))
     proposed = of_type(run, Proposed)

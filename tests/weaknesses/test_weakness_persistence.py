@@ -267,6 +267,10 @@ def test_w23_a_key_is_nowhere_but_in_its_variable(workspace: Workspace, tmp_path
         f"base_url: 'https://host/v1?key={SECRET}'",
         f"params: {{extra_headers: {{Authorization: 'Bearer {SECRET}'}}}}",
         f"params: {{extra_headers: {{X-Api-Key: {SECRET}}}}}",
+        f"params: {{extra_headers: {{X-Goog-Api-Key: {SECRET}}}}}",
+        f"params: {{extra_headers: {{Ocp-Apim-Subscription-Key: {SECRET}}}}}",
+        f"params: {{extra_headers: {{X-Auth-Token: {SECRET}}}}}",
+        f"params: {{extra_body: {{api_key: {SECRET}}}}}",
     ],
 )
 def test_w23_a_key_in_a_file_is_refused_and_not_repeated(workspace: Workspace, entry):

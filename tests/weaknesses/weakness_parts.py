@@ -14,23 +14,27 @@ from scripted_models import luck, sections, stage_of
 from scripted_run import Models, ScriptedRun, item, make_plan
 
 from producer.facts import LedgerFacts
+from producer.summary import Summary, summarize
 from skillopt.domain.documents import Documents
-from skillopt.domain.events import Event, Measurement, decode_event
+from skillopt.domain.events import Event, decode_event
 from skillopt.domain.item import ExactJudge, Item, Splits, Tool
 from skillopt.domain.jobs import OptimizeSpec
+from skillopt.domain.measurement import Measurement
 from skillopt.domain.messages import Message, ToolCall, decode_messages, encode_messages
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.results import Body, ReplyBody
 from skillopt.domain.run import RunState
 from skillopt.loop.fold import fold
 from skillopt.loop.jobs import WantedJob
-from skillopt.state.ports import LogEntry
+from skillopt.state.ports import LogEntry, Spend
 
 E = TypeVar("E")
 Reply = str | dict[str, Any] | Callable[[dict[str, str]], str | dict[str, Any]]
 
 #: Decisions after which a run that does not end has lost its way.
 MOST_DECISIONS = 3_000
+#: Events that no run of these tests has.
+MOST_EVENTS = 300
 
 
 @dataclass
@@ -151,6 +155,19 @@ def prompts(run: ScriptedRun, stage: str = "") -> list[str]:
     ]
 
 
+def summary_of(run: ScriptedRun) -> Summary:
+    """Sum a run up as `run --json` does."""
+    return summarize(
+        run.state,
+        skill="SKILL.md",
+        spend=Spend(),
+        cache_hits=0,
+        seconds=1.0,
+        run_dir="runs/x",
+        priced=True,
+    )
+
+
 # --- what should come of it -----------------------------------------------------------------------
 
 
@@ -191,6 +208,7 @@ class StopAt(Mirror):
     def follow(self, entries: Sequence[LogEntry], state: RunState, facts: LedgerFacts) -> None:
         super().follow(entries, state, facts)
         seen = [decode_event(entry.event) for entry in self.bench.state.runs.log(state.run)]
+        assert len(seen) < MOST_EVENTS, "the run does not end"
         if sum(isinstance(event, self.kind) for event in seen) >= self.count:
             self.bench.stop.set()
 

@@ -166,6 +166,9 @@ def test_plain_http_is_fine_on_loopback_or_without_a_key(workspace, kind, url):
         f"{{kind: openai_chat, model: m, base_url: 'https://user:{SECRET}@host/v1'}}",
         f"{{kind: openai_chat, model: m, base_url: 'https://host/v1?key={SECRET}'}}",
         f"{{kind: openai_chat, model: m, params: {{extra_headers: {{Authorization: {SECRET}}}}}}}",
+        f"{{kind: openai_chat, model: m, params: {{extra_headers: {{X-Auth-Token: {SECRET}}}}}}}",
+        f"{{kind: openai_chat, model: m, params: {{extra_headers: {{X-Goog-Api-Key: {SECRET}}}}}}}",
+        f"{{kind: openai_chat, model: m, params: {{extra_body: {{api_key: {SECRET}}}}}}}",
         "{kind: openai_chat, model: '${MY_API_KEY}'}",
         "{kind: openai_chat, model: m, timeout_s: '${HIDDEN}'}",
         f"{SECRET}",
@@ -179,3 +182,10 @@ def test_a_secret_in_the_catalogue_is_refused_and_never_shown(workspace, text):
     while error is not None:
         assert SECRET not in str(error)
         error = error.__cause__ or error.__context__
+
+
+def test_headers_and_body_keys_that_only_sound_like_secrets_are_fine(workspace):
+    params = "{extra_headers: {X-Author: me, X-Keyboard: de}, extra_body: {prompt_cache_key: a}}"
+    read = entry(workspace, f"{{kind: openai_chat, model: m, params: {params}}}")
+    assert set(read.params.extra_headers) == {"X-Author", "X-Keyboard"}
+    assert read.params.extra_body == {"prompt_cache_key": "a"}

@@ -31,6 +31,17 @@ def test_an_edit_inherits_the_support_of_those_it_resembles():
     assert [one.support for one in found] == [("t1", "t2"), ("t3",)]
 
 
+def test_rules_that_differ_in_a_literal_alone_keep_their_evidence_apart():
+    inputs = (
+        rule('Always include the exact text "Owner:" in it.', "t1"),
+        rule('Always include the exact text "Source:" in it.', "t2"),
+        rule('Always include the exact text "Source:" in them.', "t3"),
+    )
+    kept = [added(change.content) for change in inputs[:2]]
+    found = inherited(kept, inputs, "skill")
+    assert [one.support for one in found] == [("t1", "t3"), ("t2", "t3")], "t3 was left out"
+
+
 def test_an_edit_that_resembles_none_inherits_the_support_of_all():
     inputs = (rule("Headings.", "t1"), rule("Sources.", "t2"))
     [found] = inherited([added("Something in words of its own")], inputs, "skill")

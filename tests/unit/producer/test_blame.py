@@ -5,6 +5,7 @@ from itertools import pairwise
 from scripted_run import ScriptedRun, make_plan
 
 from producer.blame import blame, lineage
+from skillopt.domain.events import Proposed
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
 
@@ -78,3 +79,22 @@ def test_the_memory_is_blamed_beside_the_skill():
     assert {line.document for line in lines} == {"skill", "memory"}
     assert {line.step for line in lines if line.document == "skill"} == {0}
     assert all(line.step > 0 for line in lines if line.document == "memory" and line.text)
+
+
+def test_a_candidate_that_was_not_kept_is_blamed_as_the_document_it_is():
+    state = finished()
+    lost = [step for step in state.steps if step.proposed and step.gated.verdict == "reject"]
+    assert lost
+    for step in lost:
+        lines = blame(state, step.proposed.skill)
+        assert [line.text for line in lines] == step.proposed.text.splitlines()
+        [origin] = lineage(state, step.proposed.skill)[-1:]
+        assert origin.gated == step.gated
+        brought = [line for line in lines if line.step == step.started.step]
+        assert {line.verdict for line in brought} == {"reject"}
+
+
+def test_a_candidate_that_is_not_decided_on_has_no_gain():
+    state = ScriptedRun().until(Proposed).state
+    lines = blame(state, state.steps[-1].proposed.skill)
+    assert {(line.gain, line.verdict) for line in lines if line.step} == {(None, None)}

@@ -52,8 +52,18 @@ def test_records_can_stay_behind(folder, tmp_path):
 
 def test_half_written_files_stay_behind(folder, tmp_path):
     (folder.path / ".summary.json.abc.tmp").write_text("{")
+    draft = folder.path / ".best_skill.0a1b2c3d4e5f.draft"
+    draft.mkdir()
+    (draft / "SKILL.md").write_text("half")
     exported = export_run(folder, tmp_path / "out", records=True)
-    assert not any(file.path.endswith(".tmp") for file in exported.files)
+    assert not any(file.path.startswith(".") for file in exported.files)
+
+
+def test_hidden_files_of_a_skill_are_exported(folder, tmp_path):
+    (folder.path / "best_skill").mkdir()
+    (folder.path / "best_skill" / ".settings.tmp").write_text("the skill's own")
+    exported = export_run(folder, tmp_path / "out", records=True)
+    assert "best_skill/.settings.tmp" in [file.path for file in exported.files]
 
 
 def test_a_folder_that_holds_something_is_refused(folder, tmp_path):

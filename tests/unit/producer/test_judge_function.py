@@ -157,6 +157,25 @@ JUDGES_BY = "def judge(task, reply):\n    return {}\n"
             "a",
             "b",
         ),
+        (
+            "W = '$'\nclass Rule:\n    @staticmethod\n    def word():\n        return W\n",
+            "Rule.word() in reply",
+            "a",
+            "b",
+        ),
+        (
+            "W = '$'\nclass Rule:\n    @property\n    def word(self):\n        return W\n",
+            "Rule().word in reply",
+            "a",
+            "b",
+        ),
+        ("W = '$'\nclass Rule:\n    word = W\n", "Rule.word in reply", "a", "b"),
+        (
+            "class Base:\n    word = '$'\nclass Rule(Base):\n    pass\n",
+            "Rule.word in reply",
+            "a",
+            "b",
+        ),
     ],
 )
 def test_whatever_changes_what_it_does_changes_the_revision(

@@ -88,7 +88,7 @@ def test_stages_are_said_in_words_and_unknown_ones_as_they_are(stage, words):
 def test_a_pause_says_why_and_for_what():
     paused = Paused(why="coverage", detail="baseline: 2 of 8 items have no score")
     assert event_words(paused) == (
-        "paused: too many tasks have no score: baseline: 2 of 8 items have no score"
+        "paused: too many results are missing: baseline: 2 of 8 items have no score"
     )
 
 

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from producer.score_interval import effective_n, score_interval
 from skillopt.stats.intervals import wilson
+from skillopt.stats.score_interval import effective_n, score_interval
 
 
 def test_nothing_measured_has_no_interval():
