@@ -27,7 +27,7 @@ test-slow: dev  ## run the tests that take long
 	$(BIN)/pytest -n 2 --dist loadgroup -m slow
 
 e2e: dev  ## run every end-to-end test: each mode of the loop, and each under disturbance
-	$(BIN)/pytest -n 2 --dist loadgroup tests/e2e
+	$(BIN)/pytest -n 2 --dist loadfile tests/e2e
 
 lint: dev  ## format check, lint, types, import contracts
 	$(BIN)/ruff format --check .

@@ -91,16 +91,22 @@ def _origins(state: RunState) -> list[Origin]:
 
 
 def _blame_document(state: RunState, key: str, name: DocumentName) -> list[BlamedLine]:
-    lines = state.plan.initial.of(name).splitlines()
+    lines = _lines(state.plan.initial.of(name))
     owners: list[Origin | None] = [None] * len(lines)
     for origin in lineage(state, key):
-        after = origin.proposed.documents.of(name).splitlines()
+        after = _lines(origin.proposed.documents.of(name))
         owners = _carried(lines, after, owners, origin)
         lines = after
     return [
         _blamed(name, number, text, owner)
         for number, (text, owner) in enumerate(zip(lines, owners, strict=True), start=1)
     ]
+
+
+def _lines(text: str) -> list[str]:
+    """Split where editors do: a page break or a U+2028 within a line would shift the numbers."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return [line.removesuffix("\r") for line in lines]
 
 
 def _carried(

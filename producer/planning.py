@@ -59,7 +59,7 @@ class Ahead(_Block):
     phases: tuple[PhaseCost, ...]
     total: PhaseCost
     budget: Budget
-    #: Steps that the budget pays for; null without a limit on calls, tokens or money.
+    #: Steps that the budget pays for before any test; null without a limit that calls use up.
     steps_in_budget: int | None
     gate: Gate
     assumptions: tuple[str, ...]

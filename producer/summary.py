@@ -188,9 +188,13 @@ def reason_of(state: RunState) -> str:
     settings = state.plan.settings
     if state.finished:
         return {
-            "completed": f"all {len(state.steps)} steps are done",
+            "completed": _told(len(state.steps), "the only step is done", "all {} steps are done"),
             "saturated": "the validation score is at its maximum: nothing is left to learn",
-            "patience": f"the last {settings.stop.patience} steps brought no improvement",
+            "patience": _told(
+                settings.stop.patience or 0,
+                "the last step brought no improvement",
+                "the last {} steps brought no improvement",
+            ),
             "target_score": (
                 f"the validation score reached target_score {settings.stop.target_score}"
             ),
@@ -201,6 +205,10 @@ def reason_of(state: RunState) -> str:
             ),
         }[state.finished.reason]
     return pause_reason(state.paused) if state.paused else ""
+
+
+def _told(count: int, one: str, many: str) -> str:
+    return one if count == 1 else many.format(count)
 
 
 def pause_reason(paused: Paused) -> str:

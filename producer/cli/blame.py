@@ -14,7 +14,9 @@ def blame(
     at: Annotated[
         str,
         typer.Option(
-            "--at", metavar="DOCUMENT", help="best, final, initial, a step, or a document's hash."
+            "--at",
+            metavar="DOCUMENT",
+            help="best, final, initial, a step, e2 (the slow update of epoch 2), or a hash.",
         ),
     ] = "best",
     store: StoreOption = None,

@@ -22,7 +22,8 @@ def diff(
 ) -> None:
     """Show the difference of two documents of a run: from the one you gave to the best, or others.
 
-    A document is initial, best, final, the number of a step (its candidate), or a hash.
+    A document is initial, best, final, the number of a step (its candidate), e2 (the slow update
+    of epoch 2), or a hash.
 
     Examples:
       skillopt diff last --store my-skill/.skillopt

@@ -32,7 +32,7 @@ def explain(
     """
     from producer.cli.console import Terminal
     from producer.cli.show import open_run
-    from producer.explaining import explain_epoch, explain_run, explain_step
+    from producer.view.explaining import explain_epoch, explain_run, explain_step
     from producer.view.printable import safe
     from skillopt.errors import InputError
 

@@ -42,7 +42,7 @@ def check_page(loaded: LoadedSpec) -> list[RenderableType]:
         "tasks": ", ".join(f"{split} {len(plan.splits.of(split))}" for split in SPLITS),
         "steps": (
             f"{total_steps(plan)} ({plan.settings.train.num_epochs} epochs of "
-            f"{steps_per_epoch(plan)}, {plan.settings.train.batch_size} tasks each)"
+            f"{steps_per_epoch(plan)}, at most {_counted(_tasks_per_step(plan), 'task')} each)"
         ),
         "gate": _gate_words(plan),
     }
@@ -143,6 +143,11 @@ def _gate_words(plan: RunPlan) -> str:
     if not settings.use_gate:
         words.append("every candidate is kept")
     return ", ".join(words)
+
+
+def _tasks_per_step(plan: RunPlan) -> int:
+    train = plan.settings.train
+    return min(train.batch_size * train.accumulation, len(plan.splits.train))
 
 
 def _counted(count: int, noun: str) -> str:

@@ -88,7 +88,7 @@ def plot(points: list[CurvePoint], *, width: int, height: int = 7, ascii_only: b
         _draw(grid, point, index * column, column if index else 0, marks, (low, high))
     drawn = Text()
     for number, row in enumerate(grid):
-        value = high - (high - low) * number / (height - 1)
+        value = low + (high - low) * (height - 1 - number) / (height - 1)
         label = f"{value:.2f}" if number in (0, height - 1) or number == height // 2 else ""
         drawn.append(f"{label:>{_LABEL_WIDTH}} {marks.axis}", style="dim")
         for character in "".join(row).rstrip():

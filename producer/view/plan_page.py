@@ -37,7 +37,8 @@ def _cells(row: PhaseCost) -> list[str]:
 def _bought(ahead: Ahead) -> str:
     if ahead.steps_in_budget is None:
         return f"; the run takes {numbers.plural(ahead.steps, 'step')}"
-    return f"; it pays for {ahead.steps_in_budget} of {numbers.plural(ahead.steps, 'step')}"
+    steps = numbers.plural(ahead.steps, "step")
+    return f"; it pays for {ahead.steps_in_budget} of {steps}, tests come after"
 
 
 def _gate(gate: Gate) -> list[Text]:

@@ -100,7 +100,7 @@ def _document(given: GivenRun, *, is_tested: bool) -> Document:
 def _mapping(value: object, name: str) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return value
-    other = " or a Path" if name == "backends" else ""
+    other = {"backends": " or a Path", "model": " or the name of a backend"}.get(name, "")
     raise ConfigError(f"{_CALL}: {name}: {value!r} does not fit; give a dict{other}")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from skillopt.config.explain import Explained, explain
 from skillopt.config.layers import apply_overrides, load_layers
+from skillopt.config.no_room import no_room
 from skillopt.config.origins import Origin, unusable_path
 from skillopt.config.parts import Parts, PartsReader, PublishRevision, Wanted
 from skillopt.config.power import never_significant
@@ -90,7 +91,7 @@ def plan_training(reader: PartsReader, spec_path: Path, limit: int | None = None
         backends=_uses(roles, parts.backends),
         budget=spec.budget,
     )
-    warnings = [*unused_settings(parsed), *never_significant(plan)]
+    warnings = [*unused_settings(parsed), *no_room(plan), *never_significant(plan)]
     return _loaded(plan, parsed, spec_path, parts, warnings, _findings(parsed, plan.splits))
 
 

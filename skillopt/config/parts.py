@@ -18,6 +18,7 @@ from skillopt.config.skill_file import SkillSource, read_memory, read_skill_sour
 from skillopt.config.tasks import LoadedTasks, TaskSource, load_tasks
 from skillopt.domain.backend import Backend
 from skillopt.domain.item import SplitName
+from skillopt.domain.skill_folder import SKILL_FILE
 from skillopt.domain.usage import Role
 from skillopt.errors import ConfigError
 
@@ -95,8 +96,18 @@ class PartsReader:
         written = self.parsed.spec.memory
         if written is not None:
             where = self._where("memory")
+            self._refuse_skill_as_memory(where.path(written), where)
             return read_memory(where.path(written), where)
         return None if self.parsed.spec.evolve == "skill" else ""
+
+    def _refuse_skill_as_memory(self, memory: Path, where: Origin) -> None:
+        """One file cannot be both: a target would see it twice, and each copy would change."""
+        skill = self._where("skill").path(self.parsed.spec.skill)
+        if memory.resolve() in {skill.resolve(), (skill / SKILL_FILE).resolve()}:
+            raise ConfigError(
+                f"{where}: memory: {str(memory)!r} is the skill itself; name another document, "
+                "or leave it out"
+            )
 
     def _templates(self) -> dict[str, str]:
         written, where = self.parsed.spec.prompts, self._where("prompts")

@@ -112,7 +112,9 @@ def split_named(name: object) -> SplitName | None:
 
 def unknown_split(name: object) -> str:
     """Say what is wrong with a split name, and which to write."""
-    ours = foreign_split(name) if isinstance(name, str) else None
+    ours = None
+    if isinstance(name, str):
+        ours = foreign_split(name) or split_named(name.strip().lower())
     if ours:
         return f"the split {name!r} is called {ours!r} here"
     return f"the split {name!r} is not known; give train, val or test"

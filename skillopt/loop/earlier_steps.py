@@ -65,9 +65,7 @@ def _entry(step: StepState) -> str:
     word, reason = _WORDS[step.gated.verdict], _without_names(step.gated.reason)
     if step.gated.forced and step.gated.verdict != "accept":
         word += " by the gate and kept all the same"
-    return "\n".join(
-        [f"- Step {number} was {word}: {reason}. What it tried:", *_tried(step)]
-    )
+    return "\n".join([f"- Step {number} was {word}: {reason}. What it tried:", *_tried(step)])
 
 
 def _without_names(reason: str) -> str:

@@ -80,7 +80,7 @@ def apply(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911, PL
             ends = {**state.epoch_ends, event.epoch: EpochEnd(compared=event)}
             return replace(state, epoch_ends=ends)
         case MetaLearned():
-            return replace(_at_epoch_end(state, meta=event), meta_skill=event.content)
+            return replace(_at_epoch_end(state, event, meta=event), meta_skill=event.content)
         case Proposed():
             texts = {**state.texts, event.skill: event.documents}
             return replace(_of_source(state, event, proposed=event), texts=texts)
@@ -107,9 +107,12 @@ def _in_step(state: RunState, step: int, **parts: Event) -> RunState:
     return replace(state, steps=(*state.steps[:-1], changed))
 
 
-def _at_epoch_end(state: RunState, **parts: Event) -> RunState:
+def _at_epoch_end(
+    state: RunState, event: Proposed | Skipped | Gated | MetaLearned, **parts: Event
+) -> RunState:
     epoch, end = next(reversed(state.epoch_ends.items()), (0, None))
-    if end is None or state.step is not None:
+    belongs = event.epoch == epoch if event.type == "meta_learned" else _is_last(state, event.step)
+    if end is None or state.step is not None or not belongs:
         raise StateCorrupt("an event of an epoch's end stands outside of one")
     changed = replace(end, **parts)  # type: ignore[arg-type]  # names match their events
     return replace(state, epoch_ends={**state.epoch_ends, epoch: changed})
@@ -118,7 +121,11 @@ def _at_epoch_end(state: RunState, **parts: Event) -> RunState:
 def _of_source(state: RunState, event: Proposed | Skipped | Gated, **parts: Event) -> RunState:
     if event.source == "step":
         return _in_step(state, event.step, **parts)
-    return _at_epoch_end(state, **parts)
+    return _at_epoch_end(state, event, **parts)
+
+
+def _is_last(state: RunState, step: int) -> bool:
+    return bool(state.steps) and state.steps[-1].started.step == step
 
 
 def _gated(state: RunState, event: Gated) -> RunState:

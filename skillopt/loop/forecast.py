@@ -16,7 +16,7 @@ from skillopt.domain.item import Item, SplitName
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.usage import MICRO, Role, Usage, cost_micro_usd
 from skillopt.loop.prompt_parts import CHARACTERS_PER_TOKEN
-from skillopt.loop.sample import total_steps
+from skillopt.loop.sample import steps_per_epoch, total_steps
 
 #: Output tokens that a call is supposed to take, unless its backend allows fewer.
 ATTEMPT_OUTPUT = 500
@@ -64,6 +64,8 @@ class Forecast:
     baseline: Cost
     step: Cost
     steps: int
+    steps_per_epoch: int
+    #: Of each epoch from the second on.
     epoch_end: Cost
     epoch_ends: int
     #: Tests of the initial, the best and the final document.
@@ -88,17 +90,23 @@ def forecast(plan: RunPlan, backends: dict[str, Backend]) -> Forecast:
 
 
 def steps_within(amount: Forecast, **caps: float | None) -> int | None:
-    """Give how many whole steps fit into caps on calls, tokens and usd; None without any cap.
+    """Give how many steps fit into caps on calls, tokens and usd; None without any cap.
 
-    Baseline, tests and epoch ends are paid for first.
+    They are paid for in their order, after the baseline and with the epoch ends between them;
+    tests come last.
     """
-    rest = amount.baseline + amount.tests + amount.epoch_end.times(amount.epoch_ends)
-    counts = []
-    for name, cap in caps.items():
-        each = getattr(amount.step, name)
-        if cap is not None and each:
-            counts.append(int(max(0.0, cap - getattr(rest, name)) // each))
-    return min(*counts, amount.steps) if counts else None
+    used = [(name, cap) for name, cap in caps.items() if cap is not None]
+    if not any(getattr(amount.step, name) for name, _ in used):
+        return None
+    spent = amount.baseline
+    for step in range(1, amount.steps + 1):
+        spent += amount.step
+        if any(getattr(spent, name) > cap for name, cap in used):
+            return step - 1
+        epoch, rest = divmod(step, amount.steps_per_epoch)
+        if not rest and epoch > 1:
+            spent += amount.epoch_end
+    return amount.steps
 
 
 @dataclass(frozen=True)
@@ -116,6 +124,7 @@ class _Forecaster:
             baseline=self._measurement("val"),
             step=self._step(),
             steps=total_steps(plan),
+            steps_per_epoch=steps_per_epoch(plan),
             epoch_end=self._epoch_end(slow=slow, meta=meta) if ends else Cost(),
             epoch_ends=ends,
             tests=self._measurement("test").times(tests),
@@ -165,6 +174,8 @@ class _Forecaster:
         compared = self._attempts(train, 2 * sampled)
         kept = min(settings.optimizer.slow_update_samples, len(train))
         asked = self._asks(slow + meta, 2 * kept * settings.gradient.trajectory_tokens)
+        if slow and settings.optimizer.max_skill_tokens is not None:
+            asked += self._asks(1, 0)
         return compared + asked + (self._measurement("val") if slow else Cost())
 
     def _measurement(self, split: SplitName) -> Cost:

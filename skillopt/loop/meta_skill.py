@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from skillopt.domain.events import MetaLearned
 from skillopt.domain.run import RunState
-from skillopt.errors import ReplyError
 from skillopt.loop.ask import ask
 from skillopt.loop.comparison import Comparison, messages_for
 from skillopt.loop.decision import StageResult
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory
 from skillopt.loop.prompt_parts import fenced, section
-from skillopt.loop.replies import GuidanceReply, parse_meta_skill
+from skillopt.loop.replies import parse_meta_skill
 from skillopt.loop.slow_update import nothing_to_learn_from
-
-#: Characters of the memory, which stands in every later optimizer prompt.
-MEMORY_LIMIT = 8_000
 
 
 def learn(
@@ -37,7 +33,7 @@ def learn(
         messages=messages_for(
             state, comparison, "meta_skill", [section("Existing memory", memory)]
         ),
-        parse=_parse,
+        parse=parse_meta_skill,
         label=f"epoch {epoch} / meta skill",
     )
     if answer.wanted:
@@ -54,13 +50,3 @@ def learn(
 
 def _kept(state: RunState, epoch: int, problem: str) -> MetaLearned:
     return MetaLearned(epoch=epoch, content=state.meta_skill, status="kept", problem=problem)
-
-
-def _parse(text: str) -> GuidanceReply:
-    reply = parse_meta_skill(text)
-    if len(reply.content) > MEMORY_LIMIT:
-        raise ReplyError(
-            f"'meta_skill_content' has {len(reply.content)} characters; "
-            f"write at most {MEMORY_LIMIT}"
-        )
-    return reply

@@ -69,11 +69,9 @@ def system_prompt(plan: RunPlan, template: str, *, skill_aware: bool = False) ->
     """Fill the slots that the templates of analysts and of merging have."""
     settings = plan.settings
     mode = settings.optimizer.skill_update_mode
-    # Suggestions and rewrites are about one document; only an edit can say which it changes.
-    two = settings.evolve == "both" and mode == "patch"
     values = {
         "form": plan.templates[_FORMS[mode]],
-        "documents": plan.templates["two_documents"] if two else "",
+        "documents": plan.templates["two_documents"] if settings.evolve == "both" else "",
         "skill_aware": plan.templates["skill_aware"] if skill_aware else "",
     }
     return _BLANK_LINES.sub("\n\n", fill(plan.templates[template], values)).strip()
@@ -86,12 +84,11 @@ def shown_documents(state: RunState, key: str, *, outline: bool = False) -> list
     parts follow in a section of their own.
     """
     plan, documents = state.plan, state.texts[key]
-    changing = (plan.primary,) if outline else plan.evolving
     shown: list[str] = []
     names: tuple[DocumentName, ...] = ("skill", "memory")
     for name in names:
         text = documents.of(name)
-        if name not in changing:
+        if name not in plan.evolving:
             if text.strip():
                 shown.append(section(f"{name.capitalize()} (not to be changed)", fenced(text)))
         elif outline:

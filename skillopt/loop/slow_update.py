@@ -1,7 +1,8 @@
 """Slow update: guidance from the comparison of two epochs, kept in a region of its own.
 
 The guidance makes a candidate like any other: it is measured on val before it is used, also where
-it is adopted whatever the gate says.
+it is adopted whatever the gate says. Its body is that of the current document, unless the two
+together are too long and have to be compressed.
 """
 
 from __future__ import annotations
@@ -9,17 +10,14 @@ from __future__ import annotations
 from skillopt.domain.events import Proposed, Skipped
 from skillopt.domain.run import RunState
 from skillopt.domain.skill import SkillDocument
-from skillopt.errors import ReplyError
 from skillopt.loop.ask import ask
 from skillopt.loop.candidate import candidate_or_skip
 from skillopt.loop.comparison import Comparison, messages_for
+from skillopt.loop.compress import shortened
 from skillopt.loop.decision import StageResult
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory
-from skillopt.loop.replies import GuidanceReply, parse_slow_update
-
-#: Characters of guidance; a longer one is asked for again.
-GUIDANCE_LIMIT = 8_000
+from skillopt.loop.replies import parse_slow_update
 
 
 def propose_guidance(
@@ -34,7 +32,7 @@ def propose_guidance(
         factory,
         stage="slow_update",
         messages=messages_for(state, comparison, "slow_update"),
-        parse=_parse,
+        parse=parse_slow_update,
         label=f"epoch {comparison.compared.epoch} / slow update",
     )
     if answer.wanted:
@@ -46,15 +44,13 @@ def propose_guidance(
     documents, primary = state.texts[state.current], state.plan.primary
     document = SkillDocument.parse(documents.of(primary))
     text = document.with_region("SLOW_UPDATE", answer.value.content).render()
-    candidate = candidate_or_skip(
-        state,
-        documents.with_text(primary, text),
-        step=step,
-        source="slow_update",
-        how="guidance",
-        problem="; ".join(filter(None, [answer.problem, *answer.value.problems])),
+    guided = documents.with_text(primary, text)
+    problem = "; ".join(filter(None, [answer.problem, *answer.value.problems]))
+    found = candidate_or_skip(
+        state, guided, step=step, source="slow_update", how="guidance", problem=problem
     )
-    return StageResult(candidate)
+    label = f"epoch {comparison.compared.epoch} / compress"
+    return shortened(state, facts, factory, guided, found, problem, label)
 
 
 def nothing_to_learn_from(comparison: Comparison) -> str:
@@ -67,13 +63,3 @@ def nothing_to_learn_from(comparison: Comparison) -> str:
 
 def _no_content(step: int, detail: str) -> Skipped:
     return Skipped(step=step, source="slow_update", reason="no_content", detail=detail)
-
-
-def _parse(text: str) -> GuidanceReply:
-    reply = parse_slow_update(text)
-    if len(reply.content) > GUIDANCE_LIMIT:
-        raise ReplyError(
-            f"'slow_update_content' has {len(reply.content)} characters; "
-            f"write at most {GUIDANCE_LIMIT}"
-        )
-    return reply

@@ -10,6 +10,9 @@ whole run at most `significance`. The current document's scores are those that o
 current, so they are rather too high than too low. That regression to the mean works against later
 candidates: the chance of a false acceptance is lower for it, never higher.
 
+A forced candidate is current whatever the test says. It is tested against the best document as
+well, at the same level, and only that test makes it the best one.
+
 What it does not guarantee: that an accepted gain is as large as it was measured (it was selected
 for being large; the test split gives the fair figure); that a better candidate gets past a
 document that was lucky once; or the exact bound for a candidate that is better on some tasks and

@@ -15,11 +15,10 @@ from skillopt.domain.notes import render_notes
 from skillopt.domain.run import RunState, StepState
 from skillopt.domain.skill import SkillDocument
 from skillopt.loop.candidate import How, candidate_or_skip
-from skillopt.loop.compress import compress
+from skillopt.loop.compress import shortened
 from skillopt.loop.decision import StageResult
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory
-from skillopt.loop.length import excess_of
 from skillopt.loop.rewrite import Rewriting, rewrite, rewritten
 
 
@@ -50,22 +49,17 @@ def update(
         return StageResult(Skipped(step=number, reason="no_rewrite", detail=detail))
     if has_notes:
         draft = replace(draft, documents=_with_notes(state, draft.documents, step))
-    found = _candidate(state, step, draft)
-    if isinstance(found, Skipped) and found.reason == "too_long":
-        return _compressed(state, facts, factory, step, draft, found)
-    return StageResult(found)
-
-
-def _candidate(state: RunState, step: StepState, draft: _Draft) -> Proposed | Skipped:
-    return candidate_or_skip(
+    found = candidate_or_skip(
         state,
         draft.documents,
-        step=step.started.step,
+        step=number,
         source="step",
         how=draft.how,
         reports=draft.reports,
         problem=draft.problem,
     )
+    label = f"step {number} / compress"
+    return shortened(state, facts, factory, draft.documents, found, draft.problem, label)
 
 
 def _drafted(
@@ -99,34 +93,6 @@ def _rewritten_draft(state: RunState, rewriting: Rewriting) -> _Draft:
         return _Draft(current, problem=rewriting.problem, failed=True)
     documents = current.with_text(state.plan.primary, rewriting.text)
     return _Draft(documents, "rewrite", problem=rewriting.problem)
-
-
-def _compressed(
-    state: RunState,
-    facts: Facts,
-    factory: JobFactory,
-    step: StepState,
-    draft: _Draft,
-    skipped: Skipped,
-) -> StageResult[Proposed | Skipped]:
-    """Ask once for a shorter text; one that is still too long is dropped with its figures."""
-    excess = excess_of(state, draft.documents)
-    assert excess is not None
-    asked = compress(state, facts, factory, draft.documents, excess, step.started.step)
-    if asked.event is None:
-        return StageResult(wanted=asked.wanted, given_up=asked.given_up)
-    problems = [draft.problem, asked.event.problem]
-    if asked.event.text is None:
-        detail = f"{skipped.detail}; not compressed: {asked.event.problem}"
-        return StageResult(skipped.model_copy(update={"detail": detail}))
-    documents = draft.documents.with_text(state.plan.primary, asked.event.text)
-    problem = "; ".join(filter(None, problems))
-    shorter = replace(draft, documents=documents, how="compressed", problem=problem)
-    found = _candidate(state, step, shorter)
-    if isinstance(found, Skipped) and found.reason == "too_long":
-        detail = f"{skipped.detail}; compressed, it has {found.detail}"
-        found = found.model_copy(update={"detail": detail})
-    return StageResult(found)
 
 
 def _has_news(step: StepState) -> bool:

@@ -94,6 +94,7 @@ def test_rewrites_from_suggestions_with_an_autonomous_budget_and_forced_guidance
                 "use_meta_skill": False,
             },
         },
+        skill=skill_with(*KNOWN_RULES),
         simulator={"vague_rate": 0.3, "harmful_rate": 0.2},
         such_that=lambda end: (
             end.best != end.plan.initial_key
@@ -107,7 +108,8 @@ def test_rewrites_from_suggestions_with_an_autonomous_budget_and_forced_guidance
     offered = [len(event.edits) for event in run.all(Merged)]
     assert [len(event.edits) for event in run.all(Selected)] == decided
     assert any(few < many for few, many in zip(decided, offered, strict=True))
-    assert decided != budgets(run), "the schedule does not decide"
+    assert {event.status for event in run.all(BudgetDecided)} == {"ok"}
+    assert len(run.asked("learning_rate")) == sum(many > 0 for many in offered)
     assert all(isinstance(c, Suggestion) for event in run.all(Selected) for c in event.edits)
     rewritten = [event for event in run.all(Proposed) if event.source == "step"]
     assert {event.how for event in rewritten} == {"rewrite"}

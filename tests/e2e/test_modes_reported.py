@@ -47,12 +47,15 @@ def test_plan_foresees_what_the_run_then_takes(trained: TrainedRun) -> None:
     assert took["tokens"]["output"] <= ahead["total"]["output_tokens"]
     assert ahead["gate"]["gates"] == len(trained.state().gates)
     assert 0 < ahead["gate"]["smallest_effect"] < 1
-    for spare, steps in ((0, 2), (-1, 1)):
-        cap = f"budget.max_calls={ahead['total']['calls'] + spare}"
-        assert ask(trained, "plan", "spec.yaml", "--set", cap)["steps_in_budget"] == steps
-    code, refused = skillopt("plan", "spec.yaml", "--set", "budget.max_calls=7", cwd=trained.folder)
+    # A budget buys steps in their order, and must pay for the first one.
+    least = sum(phase["calls"] for phase in ahead["phases"][:2])
+    for cap, steps in ((least, 1), (ahead["total"]["calls"], 2)):
+        bought = ask(trained, "plan", "spec.yaml", "--set", f"budget.max_calls={cap}")
+        assert bought["steps_in_budget"] == steps
+    too_small = f"budget.max_calls={least - 1}"
+    code, refused = skillopt("plan", "spec.yaml", "--set", too_small, cwd=trained.folder)
     assert code == 2
-    assert "budget.max_calls: 7" in refused["error"]["message"]
+    assert f"budget.max_calls: {least - 1} calls" in refused["error"]["message"]
 
 
 def test_explain_says_why_in_words(trained: TrainedRun) -> None:

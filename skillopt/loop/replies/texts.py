@@ -9,7 +9,6 @@ from skillopt.errors import ReplyError
 from skillopt.loop.json_reply import extract_objects, several
 from skillopt.loop.replies.values import (
     MOST_DOCUMENT_CHARS,
-    MOST_ROW_CHARS,
     Reply,
     first_of,
     is_unicode,
@@ -18,6 +17,8 @@ from skillopt.loop.replies.values import (
     sort_of,
 )
 
+#: Guidance stands in every later attempt, a memory in every later optimizer prompt.
+MOST_GUIDANCE_CHARS = 8_000
 _SUMMARY_ROWS = 20
 _SUMMARY_CHARS = 500
 
@@ -62,7 +63,7 @@ def parse_meta_skill(text: str) -> GuidanceReply:
 def _guidance(text: str, key: str) -> GuidanceReply:
     objects = extract_objects(text, key)
     reply = objects[-1]
-    written = _required(reply, key, MOST_ROW_CHARS).strip()
+    written = _required(reply, key, MOST_GUIDANCE_CHARS).strip()
     content = without_markers(written).strip() if "<!--" in written else written
     if not content:
         raise ReplyError(f"{key!r} holds nothing but region markers; leave them out")
@@ -83,5 +84,5 @@ def _required(reply: dict[str, Any], key: str, most: int) -> str:
     if not is_unicode(value):
         raise ReplyError(f"{key!r} is not valid Unicode")
     if len(value) > most:
-        raise ReplyError(f"{key!r} has {len(value)} characters; {most} are the most")
+        raise ReplyError(f"{key!r} has {len(value)} characters; write at most {most}")
     return value

@@ -109,3 +109,20 @@ def test_documents_prompts_and_gate_are_shown(spec, capsys):
     assert checked["gates"] == 3
     assert len(checked["memory"]["hash"]) == 64
     assert checked["skill"]["files"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "steps"),
+    [
+        ([], "2 (2 epochs of 1, at most 3 tasks each)"),
+        (["--set", "train.batch_size=1"], "6 (2 epochs of 3, at most 1 task each)"),
+        (
+            ["--set", "train.batch_size=1", "--set", "train.accumulation=2"],
+            "4 (2 epochs of 2, at most 2 tasks each)",
+        ),
+    ],
+)
+def test_the_tasks_of_a_step_are_those_that_it_has(spec, capsys, options, steps):
+    spec.write_text(spec.read_text() + 'split: {ratio: "2:1:1"}\n')
+    assert check(spec, *options) == 0
+    assert steps in capsys.readouterr().out

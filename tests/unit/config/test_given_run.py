@@ -210,7 +210,7 @@ def test_fields_map_the_names_of_records():
         ({"name": "not a name"}, "optimize(): name: 'not a name' is not allowed"),
         ({"cache": "maybe"}, "optimize(): cache: 'maybe' is not one of on, refresh, off"),
         ({"model": "gpt"}, "optimize(): model.target: no backend is called 'gpt'"),
-        ({"model": 3}, "optimize(): model: 3 does not fit; give a dict"),
+        ({"model": 3}, "optimize(): model: 3 does not fit; give a dict or the name of a backend"),
         ({"model": {"targets": "sim"}}, "model.target is missing"),
         ({"backends": "mine.yaml"}, "'mine.yaml' does not fit; give a dict or a Path"),
         ({"backends": {"sim": {"kind": "nonsense"}}}, "nonsense"),

@@ -277,3 +277,11 @@ def test_markers_that_protect_nothing_are_named(tmp_path):
 def test_files_beside_a_skill_file_that_was_named_alone_are_mentioned(folder):
     [warning] = skill_warnings(read_skill_source(folder / "SKILL.md", WHERE))
     assert "references, scripts, assets beside it is left out; name the folder" in warning
+
+
+@pytest.mark.parametrize("memory", ["SKILL.md", "./SKILL.md", "link.md"])
+def test_the_skill_itself_is_no_memory(workspace, memory):
+    (workspace.folder / "link.md").symlink_to("SKILL.md")
+    workspace.spec(f"memory: {memory}\nevolve: both\n")
+    with pytest.raises(ConfigError, match=r"spec.yaml:4: memory: .* is the skill itself; name"):
+        workspace.load()

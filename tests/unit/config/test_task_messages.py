@@ -24,6 +24,10 @@ BAD_RECORDS = [
         "task 'a': the split 'valid_seen' is called 'val' here",
     ),
     (
+        {"id": "a", "task": "x", "judge": RULE, "split": "Test"},
+        "task 'a': the split 'Test' is called 'test' here",
+    ),
+    (
         {"id": "a", "task": "x", "judge": RULE, "split": "extra"},
         "task 'a': the split 'extra' is not known; give train, val or test",
     ),

@@ -101,3 +101,25 @@ def test_a_limit_of_val_counts_for_what_the_gate_can_reach(workspace):
     workspace.spec("evaluation: {significance: 0.05}\n")
     assert workspace.load().warnings == []
     assert "all 2 val tasks" in workspace.load(overrides=["evaluation.val_limit=2"]).warnings[0]
+
+
+def test_a_document_over_its_limit_from_the_start_is_told(workspace):
+    workspace.spec("optimizer: {max_skill_tokens: 3}\n")
+    [warning] = workspace.load().warnings
+    assert warning.startswith("optimizer.max_skill_tokens: 3, but the document has about 6 tokens")
+    workspace.spec("optimizer: {max_skill_tokens: 6}\n")
+    assert workspace.load().warnings == []
+
+
+@pytest.mark.parametrize(
+    ("more", "is_told"),
+    [
+        ("learning_rate: 0", True),
+        ("learning_rate: 1", False),
+        ("learning_rate: 0, lr_control_mode: autonomous", False),
+    ],
+)
+def test_steps_that_may_edit_nothing_are_told(workspace, more, is_told):
+    workspace.spec(f"optimizer: {{{more}}}\n")
+    told = [line for line in workspace.load().warnings if "lets no step edit" in line]
+    assert bool(told) is is_told

@@ -84,6 +84,8 @@ def plans(draw: st.DrawFn) -> RunPlan:
         "evolve": draw(st.sampled_from(["skill", "skill", "memory", "both"])),
         "preferences": draw(st.sampled_from(["", "Short rules, please."])),
     }
+    if settings["evolve"] == "both":  # a rewrite is of one document
+        settings["optimizer"]["skill_update_mode"] = "patch"
     has_memory = settings["evolve"] != "skill" or draw(_flag)
     return make_plan(
         skill=SKILL,

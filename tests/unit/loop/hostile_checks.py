@@ -82,7 +82,7 @@ def _check_document(
         assert len(parts[1]) == 1, f"one {kind} region"
         assert kind in own or parts[0] == parts[1]
     noted = next((one for one in events_of(run, Noted) if one.step == event.step), None)
-    if event.source == "slow_update":
+    if event.how == "guidance":
         assert new.segments == old.segments, "guidance changes nothing but its region"
     elif name == run.plan.primary and noted:
         assert notes_in(new.appendix) == noted.notes

@@ -8,6 +8,7 @@ from merge_values import Merge, append, contents, rule, shown
 from stage_values import group, messages_of, suggestion
 
 from skillopt.loop.aggregate import aggregate
+from skillopt.loop.prompt_parts import CHANGES_LIMIT
 
 
 def test_no_edits_need_no_merge():
@@ -228,3 +229,12 @@ def test_a_merge_is_looked_at_without_changing_the_step():
     before = replace(merge.step)
     merge.found()
     assert merge.step == before
+
+
+def test_changes_that_fit_into_no_prompt_are_kept_without_asking():
+    one, other = (rule(f"{name} " * (CHANGES_LIMIT // 4), name) for name in ("left", "right"))
+    found = Merge(group(0, one), group(1, other)).outcome()
+    assert found.edits == (one, other)
+    [report] = found.merges
+    assert (report.status, report.inputs) == ("fallback", 2)
+    assert "characters of edits do not fit into one prompt" in report.problem

@@ -16,6 +16,7 @@ from skillopt.domain.jobs import OptimizeSpec, OptimizeStage
 from skillopt.domain.messages import decode_messages
 from skillopt.domain.plan import RunPlan
 from skillopt.loop.fold import fold
+from skillopt.loop.gate import score_of
 
 MOODY = Models(spread=0.7)
 #: Obedient models, moody ones, and ones for whom a new rule pushes an old one out.
@@ -70,7 +71,7 @@ def check_all(run: ScriptedRun) -> None:
     check_that_the_log_gives_the_state(run)
     check_that_best_was_accepted(run)
     check_that_measurements_are_whole(run)
-    check_that_test_tasks_stay_secret(run)
+    check_that_held_out_tasks_stay_secret(run)
     check_that_documents_are_shown_once(run)
 
 
@@ -83,14 +84,18 @@ def check_that_the_log_gives_the_state(run: ScriptedRun) -> None:
 def check_that_best_was_accepted(run: ScriptedRun) -> None:
     best = run.plan.initial_key
     for length in range(1, len(run.events) + 1):
-        now = fold(run.plan, run.events[:length]).best
+        state = fold(run.plan, run.events[:length])
+        now = state.best
         if now == best:
             continue
         gated = run.events[length - 1]
         assert isinstance(gated, Gated)
         assert (gated.verdict, gated.new_best, gated.skill) == ("accept", True, now)
-        assert gated.candidate_score is not None and gated.current_score is not None
-        assert gated.candidate_score > gated.current_score
+        score, beaten = (
+            score_of(state.measured[(key, "val")], run.plan.settings.evaluation)
+            for key in (now, best)
+        )
+        assert score is not None and beaten is not None and score > beaten
         best = now
     assert run.state.finished and run.state.finished.best == best
 
@@ -108,9 +113,11 @@ def check_that_measurements_are_whole(run: ScriptedRun) -> None:
     assert not any(gated.adopted for gated in early)
 
 
-def check_that_test_tasks_stay_secret(run: ScriptedRun) -> None:
+def check_that_held_out_tasks_stay_secret(run: ScriptedRun) -> None:
+    val = [item.id for item in run.plan.splits.val]
     for _, text in prompts(run):
         assert SECRET not in text
+        assert not any(name in text for name in val)
 
 
 def check_that_documents_are_shown_once(run: ScriptedRun) -> None:

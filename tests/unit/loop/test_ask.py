@@ -9,7 +9,7 @@ from scripted_run import ScriptedRun
 from skillopt.domain.jobs import OptimizeSpec
 from skillopt.domain.messages import Message, decode_messages
 from skillopt.domain.results import InvalidBody
-from skillopt.loop.ask import Answer, ask
+from skillopt.loop.ask import SHOWN_REPLY, Answer, ask
 from skillopt.loop.jobs import WantedJob
 from skillopt.loop.replies import RankReply, parse_rank
 
@@ -122,3 +122,23 @@ def test_a_prompt_that_the_content_filter_refuses_fails_without_a_repair():
     answer = asking.ask()
     assert (answer.status, answer.wanted) == ("failed", None)
     assert "content filter" in answer.problem
+
+
+def test_a_refused_repair_keeps_the_first_reply_and_what_was_wrong_with_it():
+    asking = Asking()
+    first = asking.wanted()
+    asking.facts.reply(first.id, BAD)
+    second = asking.wanted()
+    asking.facts.bodies[second.id] = InvalidBody(reason="filtered")
+    answer = asking.ask()
+    assert (answer.status, answer.jobs) == ("failed", (first.id, second.id))
+    assert "must be a list" in answer.problem
+    assert "content filter" in answer.problem
+
+
+def test_an_endless_reply_is_not_sent_back_as_a_whole():
+    asking = Asking()
+    asking.facts.reply(asking.wanted().id, "no JSON " * 125_000)
+    shown = sent(asking.wanted())[2].content
+    assert len(shown) < SHOWN_REPLY + 100
+    assert "characters left out" in shown

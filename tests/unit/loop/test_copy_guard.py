@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from scripted_run import make_plan
 
 from skillopt.domain.item import Check, ExactJudge, Item, RuleJudge, Splits, TaskPrompt
 from skillopt.domain.plan import RunPlan
+from skillopt.loop import copy_guard
 from skillopt.loop.copy_guard import copied_from
 
 LONG = "Write to Mrs Hildegard Ostrowski about the broken dishwasher in her second flat"
@@ -141,3 +143,24 @@ def test_a_thousand_long_tasks_are_searched():
     copied = " ".join(items[613].prompt.context.split()[100:110])
     for _ in range(20):
         assert copied_from(f"- Remember: {copied}", plan) == ("t613",)
+
+
+def test_a_training_set_is_read_once_however_many_texts_are_looked_at(monkeypatch):
+    """With thousands of tasks reading them for each proposal would take minutes."""
+    read: list[int] = []
+    of = copy_guard._Tasks.of
+
+    def counted(train: Sequence[Item]) -> copy_guard._Tasks:
+        read.append(len(train))
+        return of(train)
+
+    monkeypatch.setattr(copy_guard._Tasks, "of", counted)
+    plan = plan_of(*(ruled(f"t{n}", f"{LONG} {n}", f"say number {n} aloud") for n in range(9)))
+    for _ in range(3):
+        copied_from("- Be brief.", plan)
+    assert read == [9]
+
+
+def test_nothing_is_found_across_two_texts_of_a_task():
+    plan = plan_of(task("a", "one two three four", context="five six seven eight"), task("b", "no"))
+    assert copied_from("one two three four five six seven eight", plan) == ()

@@ -12,6 +12,7 @@ from skillopt.domain.changes import Change, Rewrite, Suggestion
 from skillopt.domain.events import Gated, Noted, Proposed, Selected, Skipped, StepStarted
 from skillopt.domain.run import RunState, StepState
 from skillopt.loop.earlier_steps import earlier_steps_section
+from skillopt.loop.gate import PROTECTED_WORSE
 
 
 def step(
@@ -154,3 +155,11 @@ def test_one_endless_edit_does_not_crowd_out_the_others():
 def test_a_step_under_way_is_not_told():
     assert told(now(2), replace(step(1), gated=None)) == ""
     assert told(now(2), step(1, verdict="indecisive")) == ""
+
+
+def test_no_val_task_is_named():
+    """Held-out tasks are for the gate: analysts learn that some got worse, not which."""
+    worse = step(1, reason=f"hard rose from 0.1 to 0.2, but {PROTECTED_WORSE}: val-7, val-9")
+    text = told(now(2), worse)
+    assert f"Step 1 was REJECTED: hard rose from 0.1 to 0.2, but {PROTECTED_WORSE}. What" in text
+    assert "val-" not in text

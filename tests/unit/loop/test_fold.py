@@ -199,6 +199,14 @@ def test_an_event_of_an_epoch_end_anywhere_else_is_corruption():
             apply(state, learnt)
 
 
+def test_an_event_of_another_epochs_end_is_corruption():
+    late = MetaLearned(epoch=3, content="Be careful.", status="ok")
+    elsewhere = Skipped(step=7, source="slow_update", reason="no_content")
+    for event in (late, elsewhere):
+        with pytest.raises(StateCorrupt, match="outside of one"):
+            apply(at_epoch_end(), event)
+
+
 # --- other events -------------------------------------------------------------------------------
 
 

@@ -50,6 +50,18 @@ def test_the_baseline_and_each_gate_take_every_val_task_and_sample():
     assert foreseen(plan).baseline.calls == 4 * 5
 
 
+def test_contrasts_have_analysts_of_their_own():
+    def step_calls(**gradient: Any) -> int:
+        settings = {"train": {"batch_size": 4, "samples": 2}, "gradient": {"minibatch_size": 2}}
+        settings["gradient"] |= gradient
+        return foreseen(make_plan(settings=settings)).step.calls
+
+    # Two shards with one more group each, and three more merges of four groups than of two.
+    assert step_calls(contrastive=True, merge_batch_size=2) == (
+        step_calls(contrastive=False, merge_batch_size=2) + 2 + 2
+    )
+
+
 def test_tests_are_those_of_three_documents_or_none():
     assert foreseen(make_plan()).tests.calls == 3 * 2
     assert foreseen(make_plan(settings={"evaluation": {"eval_test": False}})).tests == Cost()
@@ -72,13 +84,24 @@ def test_a_low_output_limit_lowers_the_tokens():
     assert short.output_tokens == 10 * short.calls
 
 
-def test_a_budget_buys_what_is_left_after_all_that_is_not_a_step():
+def test_a_budget_buys_steps_after_the_baseline_and_before_the_tests():
     amount = foreseen(make_plan())
-    other = amount.baseline.calls + amount.tests.calls
-    assert steps_within(amount, calls=other + 2 * amount.step.calls) == 2
-    assert steps_within(amount, calls=other + 2 * amount.step.calls - 1) == 1
-    assert steps_within(amount, calls=1) == 0
+    assert steps_within(amount, calls=amount.least.calls) == 1
+    assert steps_within(amount, calls=amount.least.calls - 1) == 0
+    assert steps_within(amount, calls=amount.baseline.calls + 3 * amount.step.calls) == 3
     assert steps_within(amount, calls=10**9) == amount.steps
+
+
+def test_the_end_of_an_epoch_is_paid_for_before_the_steps_after_it():
+    settings = {
+        "train": {"num_epochs": 3, "batch_size": 4},
+        "optimizer": {"use_slow_update": True},
+    }
+    amount = foreseen(make_plan(settings=settings))
+    four = amount.baseline.calls + 4 * amount.step.calls
+    assert steps_within(amount, calls=four) == 4, "two epochs of two steps each"
+    assert steps_within(amount, calls=four + amount.step.calls) == 4
+    assert steps_within(amount, calls=four + amount.step.calls + amount.epoch_end.calls) == 5
 
 
 def test_the_tightest_cap_decides_and_without_one_nothing_is_said():

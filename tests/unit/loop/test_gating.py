@@ -179,6 +179,21 @@ class TestForced:
             bench.answer_all(**{name: float(names.index(name) < passes) for name in names})
             assert (bench.gated().verdict, bench.gated().new_best) == ("accept", new_best)
 
+    @pytest.mark.parametrize(("forced", "verdict"), [(True, "accept"), (False, "reject")])
+    def test_small_gains_of_forced_ones_may_sum_up_to_a_better_document(self, forced, verdict):
+        """None of the last steps is more than chance, all of them together are."""
+        bench = GateBench(dict.fromkeys("abcdefgh", 0.0), {"significance": 0.05}, forced=forced)
+        almost = measurement("almost", **{**dict.fromkeys("abcdefgh", 1.0), "h": 0.0, "a": 0.0})
+        known = {**bench.state.measured, ("almost", "val"): almost}
+        bench.state = replace(bench.state, current="almost", measured=known, best=bench.state.best)
+        bench.answer_all(**{**dict.fromkeys("abcdefgh", 1.0), "b": 0.0, "c": 0.0, "d": 0.5})
+        gated = bench.gated()
+        assert (gated.verdict, gated.new_best) == (verdict, forced)
+        assert bench.after().best == (bench.key if forced else bench.state.best)
+        if forced:
+            assert gated.reason.startswith("better than the best document: hard rose from 0.000")
+            assert gated.p_value == 1 / 64
+
     def test_a_forced_candidate_with_missing_results_pauses_the_run(self):
         bench = GateBench(HALF, {"use_gate": False})
         bench.answer_all(**{**dict.fromkeys(HALF, 1.0), "c": "missing"})

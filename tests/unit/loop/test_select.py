@@ -9,6 +9,7 @@ from stage_values import Bench, messages_of, rewrite_to, suggestion
 
 from skillopt.domain.events import Selected
 from skillopt.loop.decision import StageResult
+from skillopt.loop.prompt_parts import CHANGES_LIMIT
 from skillopt.loop.select import select
 
 EDITS = tuple(edit(f"Rule {number}.") for number in range(5))
@@ -130,3 +131,13 @@ def test_rewrites_are_never_ranked_the_first_one_is_kept():
     assert found.event is not None
     assert [one.new_skill for one in found.event.edits] == ["# A\n"]
     assert found.event.problem == "of 2 rewrites the first is kept"
+
+
+def test_long_edits_are_cut_for_the_ranking_and_applied_as_they_are():
+    long = [edit(f"{number} " * (CHANGES_LIMIT // 4)) for number in range(3)]
+    choice = Choice(1).merged(*long)
+    shown = choice.prompt(select)["Edits"]
+    assert len(shown) < CHANGES_LIMIT
+    assert [row["index"] for row in json.loads(shown)] == [0, 1, 2]
+    found = choice.reply(select, {"selected_indices": [2]})
+    assert chosen(found) == ([long[2].content], "ranked")

@@ -106,6 +106,27 @@ def test_guidance_that_makes_the_document_too_long_is_skipped():
     assert run.state.finished
 
 
+def test_a_document_that_guidance_makes_too_long_is_asked_once_to_be_shorter():
+    class Shortener(Adviser):
+        def optimize(self, messages) -> str:
+            if stage_of(messages) != "compress":
+                return super().optimize(messages)
+            return json.dumps({"new_skill": "# Short\n\n<!-- KEEP 1 -->\n"})
+
+    reply = json.dumps({"slow_update_content": "Mind the words. " * 5})
+    plan = two_epochs(max_skill_tokens=60, learning_rate=0)
+    skill = "# Greeter\n\n" + "Be brief. " * 20
+    plan = plan.model_copy(update={"skill": skill})
+    run = ScriptedRun(plan, models=Shortener(reply)).finish()
+    [proposed] = slow(run, Proposed)
+    assert (proposed.how, proposed.step) == ("compressed", 4)
+    found = SkillDocument.parse(proposed.text)
+    assert found.slow_update is not None and "Mind the words." in found.slow_update
+    assert found.body.strip() == "# Short"
+    [job] = [job for job in run.performed.values() if job.label.endswith("/ compress")]
+    assert job.label == "epoch 2 / compress"
+
+
 LONG_TASK = "Tell the story of the clockmaker who lost both his shoes in the river."
 
 

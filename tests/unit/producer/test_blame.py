@@ -98,3 +98,13 @@ def test_a_candidate_that_is_not_decided_on_has_no_gain():
     state = ScriptedRun().until(Proposed).state
     lines = blame(state, state.steps[-1].proposed.skill)
     assert {(line.gain, line.verdict) for line in lines if line.step} == {(None, None)}
+
+
+def test_a_line_is_what_editors_number_as_one():
+    skill = "# Greet\u2028kindly\x0c\r\nBe brief.\r\n"
+    state = finished(make_plan(skill=skill))
+    lines = blame(state, state.plan.initial_key)
+    assert [(line.number, line.text) for line in lines] == [
+        (1, "# Greet\u2028kindly\x0c"),
+        (2, "Be brief."),
+    ]

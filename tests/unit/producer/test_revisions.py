@@ -41,3 +41,15 @@ def test_a_step_without_a_candidate_says_so():
     state = ScriptedRun(make_plan(settings=settings)).finish().state
     with pytest.raises(InputError, match="step 1 has no candidate"):
         find_revision(state, "1", "--at")
+
+
+def test_the_slow_update_of_an_epoch_is_named_as_the_curve_names_it():
+    optimizer = {"learning_rate": 1, "min_learning_rate": 1, "use_slow_update": True}
+    state = ScriptedRun(make_plan(settings={"optimizer": optimizer})).finish().state
+    proposed = state.epoch_ends[2].proposed
+    assert proposed is not None
+    found = find_revision(state, "e2", "--at")
+    assert (found.key, found.documents) == (proposed.skill, proposed.documents)
+    assert found.label.startswith("slow update of epoch 2 ")
+    with pytest.raises(InputError, match=r"a step from 1 to 4, e2 \(slow update\), or"):
+        find_revision(state, "e1", "--at")

@@ -293,3 +293,12 @@ def test_one_arm_alone_shows_no_noise():
     noise = summary_of(ScriptedRun(plan).until(Measured)).noise
     assert (len(noise.arms), noise.spread, noise.accepted) == (1, None, None)
     assert summary_of(ScriptedRun()).noise is None
+
+
+def test_a_run_of_one_step_is_told_as_one():
+    settings = {"train": {"num_epochs": 1, "batch_size": 8}, "stop": {"patience": 1}}
+    none = {"learning_rate": 0, "min_learning_rate": 0}
+    run = ScriptedRun(make_plan(settings={"train": settings["train"], "optimizer": none}))
+    assert summary_of(run.finish()).reason == "the only step is done"
+    stopping = ScriptedRun(make_plan(settings={"stop": settings["stop"], "optimizer": none}))
+    assert summary_of(stopping.finish()).reason == "the last step brought no improvement"

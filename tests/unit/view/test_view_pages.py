@@ -262,6 +262,13 @@ def test_a_flat_curve_can_be_drawn(value):
     assert "●" in plot([CurvePoint("0", value)], width=40, ascii_only=False).plain
 
 
+@pytest.mark.parametrize("value", [0.0, 0.1, 0.3, 0.7])
+def test_no_label_of_a_curve_is_below_zero(value):
+    drawn = plot([CurvePoint("0", 0.0), CurvePoint("1", value)], width=40, ascii_only=True).plain
+    assert "0.00 |" in drawn
+    assert "-0.00" not in drawn
+
+
 def test_nothing_measured_has_no_curve():
     assert curve_points(state(upto=1)) == []
     assert "no validation score yet" in plot([], width=40, ascii_only=True).plain

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from scripted_run import ScriptedRun, make_plan
 
-from producer.explaining import explain_epoch, explain_run, explain_step
+from producer.view.explaining import explain_epoch, explain_run, explain_step
 from skillopt.domain.run import RunState
 from skillopt.errors import InputError
 
