@@ -14,8 +14,9 @@ from skillopt.state.ports import WantAnswer, WantStatus
 #: Reasons that no later call to the backend can mend: the run pauses at once and names them.
 FATAL_CODES = frozenset({"auth", "unknown_model", "refused"})
 
-#: Reasons that no later try of the job can mend, such as a prompt that is too long.
-JOB_CODES = frozenset({"bad_request"})
+#: Reasons that no later try of the job can mend, such as a prompt that is too long, or a judge
+#: that raises: the same command tries them anew.
+JOB_CODES = frozenset({"bad_request", "judge_failed"})
 
 
 @dataclass

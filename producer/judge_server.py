@@ -90,7 +90,7 @@ def _answer(function: NamedFunction, line: bytes) -> dict[str, Any]:
         return judgement_of(function.call(task, reply)).model_dump(mode="json")
     except BaseException as error:  # noqa: BLE001 - a user's function may raise anything, and
         # nobody else hears of it: an interrupt reaches the main thread, never this one.
-        return {"error": f"function {function.name!r} failed: {_in_words(error)}"}
+        return {"failed": f"function {function.name!r} failed: {_in_words(error)}"}
 
 
 def _in_words(error: BaseException) -> str:

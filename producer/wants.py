@@ -81,7 +81,8 @@ class Wants:
             gave_up += absorb(
                 backend, due, answers, facts=facts, progress=progress, timing=self._timing
             )
-            if not any(w.lane == "normal" for w in live):
+            idle = all(answer.status is WantStatus.HIT for answer in answers)
+            if not idle and not any(w.lane == "normal" for w in live):
                 progress.reasons += (f"waiting for a worker of backend {backend!r}",)
         return progress, gave_up
 

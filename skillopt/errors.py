@@ -158,10 +158,17 @@ class BudgetExhausted(CallError):
 
 
 class JudgeUnavailable(SkillOptError):
-    """A judge outside the worker cannot be asked, or failed by itself: not the model's fault."""
+    """A judge outside the worker cannot be asked now: not the model's fault."""
 
     code = "judge"
     retryable = True
+
+
+class JudgeFailed(JudgeUnavailable):
+    """A judge failed by itself: asking it again would bring the same."""
+
+    code = "judge_failed"
+    retryable = False
 
 
 class ReplyError(SkillOptError):

@@ -180,13 +180,17 @@ def _gated(state: RunState, gated: Gated) -> Iterator[str]:
     if gated.early:
         seen = len(gated.measurement.items)
         yield f"It stopped after {seen} of {len(whole)} tasks: the rest could not change that."
-    if gated.p_value is not None and gated.level is not None:
+    if gated.p_value is not None and gated.level is not None and _gained(gated):
         yield (
             f"Between equal documents such a gain has a chance of {gated.p_value:.3g}; this gate "
             f"accepts up to {gated.level:.3g}."
         )
     yield f"Verdict: {gated.reason}."
     yield _consequence(gated)
+
+
+def _gained(gated: Gated) -> bool:
+    return (gated.candidate_score or 0.0) > (gated.current_score or 0.0)
 
 
 def _consequence(gated: Gated) -> str:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from skillopt.domain.item import FunctionJudge
 from skillopt.domain.results import InvalidBody, JudgementBody, ReplyBody
-from skillopt.errors import JudgeUnavailable
+from skillopt.errors import JudgeFailed, JudgeUnavailable
 from skillopt.judges.scorer import missing_answer
 
 SOCKET_VARIABLE = "SKILLOPT_JUDGE_SOCKET"
@@ -33,7 +33,7 @@ class FunctionScorer:
         return [] if judge.function and judge.revision else ["it names no function and revision"]
 
     def score(self, judge: FunctionJudge, reply: ReplyBody) -> JudgementBody | InvalidBody:
-        """Score a reply; raises JudgeUnavailable, with the function's own error, if it cannot."""
+        """Score a reply; raises JudgeFailed, with the function's own error, if it fails."""
         missing = missing_answer(reply)
         if missing is not None:
             return JudgementBody(hard=0.0, soft=0.0, feedback=missing)
@@ -54,6 +54,8 @@ class FunctionScorer:
             size = f"{len(question)} bytes, more than {MAX_LINE_BYTES}"
             return InvalidBody(reason=f"task and answer together have {size}: too long to judge")
         answer = _ask(path, question, judge.function)
+        if "failed" in answer:
+            raise JudgeFailed(str(answer["failed"]))
         if "error" in answer:
             raise JudgeUnavailable(str(answer["error"]))
         try:

@@ -228,3 +228,16 @@ def test_an_optimizer_outage_pauses_instead_of_dropping_the_analyst():
     bench.fleet.mishap = Trouble("", 0)
     assert bench.run(plan).finished
     assert decisions(bench.events(plan.run_id)) == undisturbed()
+
+
+def test_a_judge_that_raises_is_not_asked_again_and_again():
+    bench, plan = Bench(), make_plan()
+    bench.fleet.judges_here = False
+    bench.fleet.mishap = (
+        lambda job, lane: "judge_failed: it raised" if job.label.endswith("judge") else None
+    )
+    state = bench.run(plan)
+    assert state.paused is not None
+    assert "it raised" in state.paused.detail
+    judged = [job for job, _ in bench.fleet.messages if bench.fleet.labels[job].endswith("judge")]
+    assert len(judged) == len(set(judged)), "one try each"
