@@ -155,7 +155,7 @@ class ScriptedRun:
     events: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        run = self.plan.run_id
+        run = self.run_id = self.plan.run_id
         created = RunCreated(
             run=run, name=self.plan.name, plan=self.plan.identity, skill=self.plan.initial_key
         )
@@ -221,6 +221,6 @@ class ScriptedRun:
         models = self.models or Models(self.filtered, self.garbles, self.repairs)
         body = models.answer(job.spec, self.store)
         calls = 0 if isinstance(job.spec, JudgeSpec) else 1
-        done = finished_job(job.id, body, payer=self.plan.run_id, calls=calls)
+        done = finished_job(job.id, body, payer=self.run_id, calls=calls)
         self.ledger[job.id] = LedgerLine.model_validate_json(done.line)
         self.store.results[job.id] = StoredResult(done.line, done.body, done.receipt)

@@ -17,14 +17,20 @@ from skillopt.loop.jobs import JobFactory
 from skillopt.loop.prompt_parts import section, system_prompt
 from skillopt.loop.replies import NotesReply, parse_notes
 
+#: Notes that one step may add: a list that nobody reads reminds of nothing.
+NEW_NOTES = 20
+
 
 def note(state: RunState, facts: Facts, factory: JobFactory, step: StepState) -> StageResult[Noted]:
     """Collect the notes of the step's analysts into the appendix of its candidate."""
     number = step.started.step
     text = state.texts[state.current].of(state.plan.primary)
     existing = notes_in(SkillDocument.parse(text).appendix)
-    notes, added = add_notes(existing, _collected(state, step))
-    kept = Noted(step=number, notes=notes, added=added)
+    _, fresh = add_notes(existing, _collected(state, step))
+    notes, added = add_notes(existing, fresh[:NEW_NOTES])
+    left_out = len(fresh) - len(added)
+    problem = f"{left_out} notes beyond {NEW_NOTES} are left out" if left_out else ""
+    kept = Noted(step=number, notes=notes, added=added, problem=problem)
     threshold = state.plan.settings.optimizer.skill_aware_consolidate_threshold
     if not added or threshold == 0 or len(notes) <= threshold:
         return StageResult(kept)
@@ -66,7 +72,7 @@ def _collected(state: RunState, step: StepState) -> list[str]:
 def _condensed(kept: Noted, existing: Sequence[str], answer: Answer[NotesReply]) -> Noted:
     """Use the reply only if it is shorter and not empty."""
     replied: tuple[str, ...] = ()
-    problems = [answer.problem]
+    problems = [kept.problem, answer.problem]
     if answer.value:
         replied, _ = add_notes((), answer.value.notes)
         problems += answer.value.problems

@@ -16,6 +16,7 @@ from skillopt.domain.item import Item, SplitName
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.usage import MICRO, Role, Usage, cost_micro_usd
 from skillopt.loop.prompt_parts import CHARACTERS_PER_TOKEN
+from skillopt.loop.reflect import ATTEMPTS_PER_TASK
 from skillopt.loop.sample import steps_per_epoch, total_steps
 
 #: Output tokens that a call is supposed to take, unless its backend allows fewer.
@@ -136,11 +137,18 @@ class _Forecaster:
         size = min(settings.train.batch_size * settings.train.accumulation, len(train))
         batch = self._attempts(train, size * settings.train.samples)
         shards = ceil(size / settings.gradient.minibatch_size)
-        shown = min(size, settings.gradient.minibatch_size) * settings.train.samples
+        shown = min(size, settings.gradient.minibatch_size)
+        shown *= min(settings.train.samples, ATTEMPTS_PER_TASK)
         per_attempt = settings.gradient.trajectory_tokens
         successes = 0 if settings.gradient.failure_only else shards
         analysts = self._asks(self._failures(shards) + successes, shown * per_attempt)
-        return batch + analysts + self._asks(self._other_asks(shards), 0) + self._measurement("val")
+        others = self._asks(self._other_asks(shards), self._proposed_tokens(shards))
+        return batch + analysts + others + self._measurement("val")
+
+    def _proposed_tokens(self, shards: int) -> int:
+        """Give the most that a merge, a ranking or a rewrite shows of what was proposed."""
+        patches = min(2 * self._failures(shards), self.plan.settings.gradient.merge_batch_size)
+        return patches * self._output()
 
     def _failures(self, shards: int) -> int:
         """Count the groups of failures; contrasts are merged with them."""
@@ -199,11 +207,15 @@ class _Forecaster:
         """Cost optimizer calls that show the documents and so many tokens besides."""
         plan = self.plan
         around = 2 * len(plan.skill) + len(plan.memory or "") + len(plan.templates["merge"])
-        output = OPTIMIZER_OUTPUT
-        if plan.settings.optimizer.skill_update_mode != "patch":
-            output += ceil(len(plan.skill) / CHARACTERS_PER_TOKEN)
-        shown = ceil(around / CHARACTERS_PER_TOKEN) + shown_tokens
-        return self._calls("optimizer", number, shown, output)
+        remembered = plan.settings.gradient.history_tokens
+        shown = ceil(around / CHARACTERS_PER_TOKEN) + remembered + shown_tokens
+        return self._calls("optimizer", number, shown, self._output())
+
+    def _output(self) -> int:
+        """Give the tokens of an optimizer's reply; a rewrite has the document in it."""
+        if self.plan.settings.optimizer.skill_update_mode == "patch":
+            return OPTIMIZER_OUTPUT
+        return OPTIMIZER_OUTPUT + ceil(len(self.plan.skill) / CHARACTERS_PER_TOKEN)
 
     def _calls(self, role: Role, number: int, input_tokens: int, output_tokens: int) -> Cost:
         backend = self.backends[self.plan.backends[role].backend]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -37,6 +38,8 @@ from skillopt.loop.tally import failing_criteria
 #: Characters of a task's own system prompt, and how many different ones are shown.
 CONTRACT_LIMIT = 1_000
 CONTRACTS = 2
+#: Attempts at one task that an analyst sees.
+ATTEMPTS_PER_TASK = 2
 
 _STAGES: dict[GroupKind, OptimizeStage] = {
     "failure": "reflect_failure",
@@ -71,8 +74,8 @@ def groups_of(shard: int, attempts: Sequence[Attempt], settings: Gradient) -> li
     mixed = mixed_items(scored) if settings.contrastive else frozenset()
     rest = [attempt for attempt in scored if attempt.item.id not in mixed]
     members: dict[GroupKind, list[Attempt]] = {
-        "failure": [attempt for attempt in rest if not passed(attempt)],
-        "success": [attempt for attempt in rest if passed(attempt)],
+        "failure": _few_of_each([attempt for attempt in rest if not passed(attempt)]),
+        "success": _few_of_each([attempt for attempt in rest if passed(attempt)]),
         "contrast": [attempt for attempt in scored if attempt.item.id in mixed],
     }
     if settings.failure_only:
@@ -80,12 +83,24 @@ def groups_of(shard: int, attempts: Sequence[Attempt], settings: Gradient) -> li
     return [Group(shard, kind, tuple(found)) for kind, found in members.items() if found]
 
 
+def _few_of_each(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Keep the first attempts at each task: more of them show the same thing again."""
+    counts: Counter[str] = Counter()
+    kept = []
+    for attempt in attempts:
+        counts[attempt.item.id] += 1
+        if counts[attempt.item.id] <= ATTEMPTS_PER_TASK:
+            kept.append(attempt)
+    return kept
+
+
 def analyse(
     state: RunState, facts: Facts, factory: JobFactory, step: StepState, group: Group
 ) -> Answer[AnalystReply]:
     """Give an analyst's answer on a group, as far as it is known.
 
-    If neither the reply nor its repair can be used as a whole, their whole changes still are.
+    If neither the reply nor its repair can be used as a whole, their whole changes still are; and
+    those of the reply, if its repair lost every one of them.
     """
     mode = state.plan.settings.optimizer.skill_update_mode
     answer = ask(
@@ -97,12 +112,15 @@ def analyse(
         parse=partial(parse_analyst, mode=mode),
         label=f"step {step.started.step} / reflect {group.kind} {group.shard}",
     )
-    if answer.status != "failed":
+    repaired_to_nothing = (
+        answer.status == "repaired" and answer.value is not None and not answer.value.changes
+    )
+    if answer.status != "failed" and not repaired_to_nothing:
         return answer
     for job in reversed(answer.jobs):
         body = facts.body(job)
         rescued = salvaged_analyst(body.text, mode) if isinstance(body, ReplyBody) else None
-        if rescued is not None:
+        if rescued is not None and rescued.changes:
             told = f"{answer.problem}; whole {NOUNS[mode]} kept of it: {len(rescued.changes)}"
             return Answer(rescued, status="repaired", problem=told, jobs=answer.jobs)
     return answer

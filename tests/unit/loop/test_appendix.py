@@ -48,6 +48,12 @@ def test_notes_of_successes_are_left_out_where_only_failures_count():
     assert notes.look(note).event.added == ("From a failure.", "From a contrast.")
 
 
+def test_a_step_adds_a_bounded_number_of_notes_and_says_so():
+    found = Notes(*(f"Note {i}." for i in range(25))).look(note).event
+    assert found.added == tuple(f"Note {i}." for i in range(20))
+    assert found.problem == "5 notes beyond 20 are left out"
+
+
 def test_notes_that_are_there_already_are_not_added_again():
     notes = Notes("check the units", "Sign it.", skill=with_notes("Check the units."))
     found = notes.look(note).event

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_run import make_plan
 
-from skillopt.domain.item import Check, ExactJudge, Item, RuleJudge, Splits, TaskPrompt
+from skillopt.domain.item import (
+    Check,
+    ExactJudge,
+    FunctionJudge,
+    Item,
+    RuleJudge,
+    Splits,
+    TaskPrompt,
+)
 from skillopt.domain.plan import RunPlan
 from skillopt.loop import copy_guard
 from skillopt.loop.copy_guard import copied_from
@@ -71,6 +79,15 @@ def test_what_the_document_already_says_never_counts():
     text = f"{LONG}. Say inv-20814. See QX-88213-ZT."
     assert copied_from(text, PLAN, besides=f"# Skill\n\n{LONG}\nINV-20814 and QX-88213-ZT\n") == ()
     assert copied_from(text, PLAN, besides=LONG) == ("d", "g")
+
+
+@pytest.mark.parametrize("field", [{"answer": "the upper Vistula river"},
+                                   {"answers": ["no", "the upper Vistula river"]}])  # fmt: skip
+def test_the_answers_in_the_record_of_a_function_judge_are_its_own(field):
+    judge = FunctionJudge(function="m:f", revision="1", task={"task": "Which?", **field})
+    asked = Item(id="f", prompt=TaskPrompt(task="Which?"), judge=judge)
+    plan = plan_of(asked, task("other", "Say no."))
+    assert copied_from("Always say the upper Vistula river.", plan) == ("f",)
 
 
 def test_held_out_tasks_are_not_looked_at():

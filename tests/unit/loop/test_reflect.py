@@ -391,6 +391,23 @@ def test_what_was_wrong_in_a_usable_reply_is_recorded():
     assert "patch.edits[2] is null" in group.problem
 
 
+def test_edits_that_only_the_repair_lost_are_kept():
+    cut_off = patch(append("first"), append("second")).partition("second")[0]
+    group = reported(cut_off, again=patch({"op": "sing"}))
+    assert [edit.content for edit in group.edits] == ["first"]
+    assert group.problem.endswith("; whole edits kept of it: 1")
+
+
+def test_a_repair_that_has_nothing_to_propose_stands():
+    group = reported("I propose nothing.", again=patch())
+    assert (group.status, group.edits) == ("repaired", ())
+
+
+def test_of_many_samples_of_a_task_an_analyst_sees_a_few():
+    many = [scored("a", sample, 0.0) for sample in range(5)]
+    assert members([*many, scored("b", 0, 0.0)]) == {"failure": ["a-0", "a-1", "b-0"]}
+
+
 def test_edits_of_a_reply_that_stays_broken_are_not_lost():
     cut_off = patch(append("first"), append("second")).partition("second")[0]
     group = reported(cut_off, again="Sorry, no.")
