@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from fleet_command import FAST, FleetCommand, skillopt, until
 
+from producer.run_folder import RunFolder
+from producer.view.words import event_words
+from skillopt.domain.events import decode_event
 from skillopt.simulator.options import SimulatorOptions
 from skillopt.simulator.server import running
 
@@ -48,6 +51,12 @@ def test_demo_learns_and_given_again_makes_no_call(tmp_path: Path) -> None:
     assert code == 0
     assert second["new_calls"] == 0
     assert second["best"] == first["best"]
+    entries = RunFolder(Path(first["run_dir"])).read_entries()
+    told = [event_words(decode_event(entry.event)) for entry in entries]
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    quoted = [line for line in readme.splitlines() if line.startswith(("step ", "slow update "))]
+    assert len(quoted) >= 4
+    assert [line for line in quoted if line not in told] == [], "the README shows another demo"
 
 
 def test_a_benchmark_folder_is_learnt_through_the_failing_checks(tmp_path: Path) -> None:
