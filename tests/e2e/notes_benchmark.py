@@ -23,6 +23,11 @@ CHECKS: dict[str, dict[str, Any]] = {
 TRAIN = ("verdict", "risks", "confidence", "source", "owner", "deadline", "verdict+owner", "risks")
 VAL = ("verdict", "risks", "confidence", "source", "owner+deadline", "untaught")
 TEST = ("verdict", "risks+confidence", "source")
+#: Of two checks each, so that soft scores are between 0 and 1.
+HALVES = (
+    *("verdict+owner", "risks+confidence", "source+owner", "deadline+verdict"),
+    *("confidence+source", "risks+deadline", "owner", "untaught"),
+)
 TOPICS = ("tides", "ferries", "bridges", "harbours", "lamps", "trams", "parks", "markets", "lifts")
 
 FRONT_MATTER = "---\nname: notes\ndescription: How notes for the council are written.\n---\n"
@@ -36,6 +41,12 @@ Write a short, clear note. Lead with the answer.
 - Never write "Verdict:".
 
 {FROZEN}"""
+
+KNOWN_RULES = tuple(f'Always include the exact text "{one}:".' for one in ("Source", "Owner"))
+
+#: Settings that many runs share: two epochs of two steps, and no more than steps.
+STEPS_OF_4 = {"num_epochs": 2, "batch_size": 4, "seed": 3}
+NO_EPOCH_ENDS = {"use_slow_update": False, "use_meta_skill": False}
 
 
 def skill_with(*rules: str) -> str:

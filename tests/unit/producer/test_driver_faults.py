@@ -233,8 +233,8 @@ def test_an_optimizer_outage_pauses_instead_of_dropping_the_analyst():
 def test_a_judge_that_raises_is_not_asked_again_and_again():
     bench, plan = Bench(), make_plan()
     bench.fleet.judges_here = False
-    bench.fleet.mishap = (
-        lambda job, lane: "judge_failed: it raised" if job.label.endswith("judge") else None
+    bench.fleet.mishap = lambda job, lane: (
+        "judge_failed: it raised" if job.label.endswith("judge") else None
     )
     state = bench.run(plan)
     assert state.paused is not None
