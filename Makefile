@@ -21,10 +21,10 @@ install: $(VENV)/.installed  ## make the environment with what the product needs
 dev: $(VENV)/.dev  ## add what tests and linters need
 
 test: dev  ## run the test suite (2 processes; slow tests are left out)
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test-slow: dev  ## run the tests that take long
-	$(BIN)/pytest -n 2 --dist loadgroup -m slow
+	$(BIN)/pytest -n 2 --dist loadfile -m slow
 
 e2e: dev  ## run every end-to-end test: each mode of the loop, and each under disturbance
 	$(BIN)/pytest -n 2 --dist loadfile tests/e2e

@@ -30,6 +30,7 @@ class FolderMirror:
         is_first = self._moments is None
         if self._moments is None:
             self._moments = moments_of(self._folder, state.plan)
+            self._folder.sweep()
         self._folder.mirror(entries)
         self._moments.follow(entries)
         if is_first or any(_is_about_a_candidate(entry) for entry in entries):

@@ -24,7 +24,7 @@ import zstandard
 from pydantic import ValidationError
 
 from producer.folder.documents import write_documents
-from producer.folder.durable import write_durably
+from producer.folder.durable import sweep_drafts, write_durably
 from producer.folder.history import history_bytes
 from producer.folder.mirror import EventMirror
 from producer.records import CallRecord, decode_record, encode_records
@@ -38,6 +38,8 @@ from skillopt.loop.fold import fold
 from skillopt.state.ports import LogEntry
 
 RECORD_SUFFIX = ".jsonl.zst"
+#: Where files are written, the folder itself included; what is in best_skill/ is the user's own.
+_WRITTEN = ("", "skills", "memories", "rollouts")
 #: Runs named in a message about an ambiguous or unknown reference.
 LISTED_RUNS = 8
 
@@ -107,6 +109,11 @@ class RunFolder:
         return fold(plan, (decode_event(entry.event) for entry in entries))
 
     # --- what derives from it ---------------------------------------------------------------
+
+    def sweep(self) -> None:
+        """Remove what a killed writer left half written; for whoever takes the run over."""
+        for name in _WRITTEN:
+            sweep_drafts(self.path / name)
 
     def derive(self, state: RunState) -> None:
         """Write history and documents; files that are right stay untouched."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from pathlib import Path
+
+DRAFT_SUFFIX = ".tmp"
+_DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
 
 def write_durably(path: Path, content: bytes) -> bool:
@@ -16,7 +20,7 @@ def write_durably(path: Path, content: bytes) -> bool:
     if _holds(path, content):
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}{DRAFT_SUFFIX}")
     try:
         with draft.open("xb") as stream:
             stream.write(content)
@@ -28,6 +32,13 @@ def write_durably(path: Path, content: bytes) -> bool:
         raise
     sync_folder(path.parent)
     return True
+
+
+def sweep_drafts(folder: Path) -> None:
+    """Remove what killed writers left half written in a folder; nobody may be writing there."""
+    for draft in folder.glob(f".*{DRAFT_SUFFIX}"):
+        if _DRAFT.fullmatch(draft.name):
+            draft.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -253,6 +253,21 @@ def test_whoever_takes_over_completes_the_folder(tmp_path):
 # --- plan and spec ----------------------------------------------------------------------------
 
 
+def test_whoever_takes_over_sweeps_up_half_written_files_and_nothing_else(tmp_path):
+    run = ScriptedRun().finish()
+    folder = RunFolder(tmp_path / "run")
+    folder.create(run.plan, {})
+    folder.mirror(run.log())
+    folder.derive(run.state)
+    kept = sorted(tmp_path.rglob("*"))
+    mine = folder.path / "skills" / ".notes.tmp"
+    mine.write_text("of a person")
+    for place in (folder.path, folder.path / "skills", folder.path / "rollouts"):
+        (place / ".summary.json.0123456789ab.tmp").write_text("{")
+    folder.sweep()
+    assert sorted(tmp_path.rglob("*")) == sorted([*kept, mine])
+
+
 def test_the_spec_reads_as_settings_and_origins(tmp_path):
     run = ScriptedRun()
     spec = yaml.safe_load((folder_of(run, tmp_path / "run").path / "spec.yaml").read_text())
