@@ -18,6 +18,9 @@ FATAL_CODES = frozenset({"auth", "unknown_model", "refused"})
 #: that raises: the same command tries them anew.
 JOB_CODES = frozenset({"bad_request", "judge_failed"})
 
+#: Reasons of our own throttle, whose words name the backend themselves.
+THROTTLE_CODES = frozenset({"throttled", "endpoint_down"})
+
 
 @dataclass
 class Progress:
@@ -67,11 +70,17 @@ def absorb(
     if held:
         soonest = min(answer.delay_s for answer in held)
         progress.next_delay_s = min(soonest, progress.next_delay_s or soonest)
-        progress.reasons += (f"backend {backend!r}: {held[0].reason}",)
+        progress.reasons += (_why_held(backend, held[0]),)
     events: list[Event] = [GaveUp(jobs=given_up)] if given_up else []
     if fatal:
         events.append(Paused(why="infrastructure", detail=fatal))
     return events
+
+
+def _why_held(backend: str, answer: WantAnswer) -> str:
+    if _code(answer) in THROTTLE_CODES:
+        return answer.reason.partition(": ")[2]
+    return f"backend {backend!r}: {answer.reason}"
 
 
 def _code(answer: WantAnswer) -> str:

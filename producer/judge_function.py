@@ -23,8 +23,8 @@ class Score:
     """A judge's verdict: `hard` is 1 if the reply passed and 0 if not, `soft` how near it came,
     from 0 to 1 (default: `hard`).
 
-    The criteria that do not hold are shown to the analyst, who improves the document by them; so
-    is `feedback` where no criterion failed.
+    Of a reply that failed, the analyst, who improves the document, is shown the criteria that do
+    not hold and `feedback`, word for word.
     """
 
     hard: float

@@ -40,6 +40,9 @@ from skillopt.state.redis.connect import connect
 #: How often the run is looked at; a ring of its doorbell comes sooner.
 LOOK_S = 0.25
 
+#: Calls in flight from one worker process, if neither an option nor the catalogue says how many.
+THREADS = 16
+
 
 @dataclass(frozen=True)
 class SessionOptions:
@@ -173,7 +176,7 @@ class _Session:
                 self._start_worker(backend, number)
 
     def _start_worker(self, backend: Backend, number: int, *, quarantine: bool = False) -> None:
-        concurrency = self._options.concurrency or backend.limits.concurrency
+        concurrency = self._options.concurrency or backend.limits.concurrency or THREADS
         env = children.without_keys(self._env, self._loaded.backends.values(), but=backend)
         self._supervisor.start(
             children.worker(

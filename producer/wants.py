@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Protocol
 
 from producer.answers import Progress, absorb, is_hopeless
 from producer.facts import LedgerFacts
 from skillopt.domain.events import Event
 from skillopt.domain.run import RunState
+from skillopt.domain.throttling import waiting_for
 from skillopt.domain.timing import Timing
 from skillopt.domain.usage import Role
 from skillopt.loop.facts import Facts
@@ -73,6 +75,7 @@ class Wants:
             by_backend.setdefault(self._backends[job.role], []).append(job)
         workers = self._ports.fleet.workers()
         progress, gave_up = Progress(), list[Event]()
+        throttled = self._ports.throttle.waiting(list(by_backend))
         for backend, jobs in by_backend.items():
             live = [w for w in workers if w.backend == backend]
             room = _window(live)
@@ -81,9 +84,12 @@ class Wants:
             gave_up += absorb(
                 backend, due, answers, facts=facts, progress=progress, timing=self._timing
             )
+            explained = any(answer.status is WantStatus.HELD for answer in answers)
             idle = all(answer.status is WantStatus.HIT for answer in answers)
             if not idle and not any(w.lane == "normal" for w in live):
                 progress.reasons += (f"waiting for a worker of backend {backend!r}",)
+            if not idle and not explained and backend in throttled:
+                progress.reasons += (waiting_for(backend, throttled[backend], datetime.now(UTC)),)
         return progress, gave_up
 
     def drop_all_but(self, wanted: Iterable[str]) -> None:

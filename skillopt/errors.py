@@ -14,7 +14,8 @@
     │   ├── RateLimited · ServerFailed · CallTimeout · ConnectionFailed     retryable
     │   ├── AuthFailed · UnknownModel · BadRequest                          fatal for the backend
     │   ├── ContentFiltered                                                 fatal for the task
-    │   └── BudgetExhausted                                                 fatal for the run
+    │   ├── BudgetExhausted                                                 fatal for the run
+    │   └── Throttled · EndpointDown                                        not sent: given back
     ├── ReplyError             the model's reply does not have the form it was asked for
     ├── WireError              a queue message that this version does not understand
     └── EmbeddedError          a supervised child process could not be started or kept alive
@@ -155,6 +156,18 @@ class BudgetExhausted(CallError):
     """The run's budget does not allow another call."""
 
     code = "budget"
+
+
+class Throttled(CallError):
+    """The call was not sent: the limits of its backend leave no room for it now."""
+
+    code = "throttled"
+
+
+class EndpointDown(CallError):
+    """The call was not sent: its endpoint has failed again and again."""
+
+    code = "endpoint_down"
 
 
 class JudgeUnavailable(SkillOptError):

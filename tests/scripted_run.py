@@ -108,7 +108,7 @@ class Store:
             runs=none,
             doorbell=none,
             budgets=none,
-            holds=none,
+            throttle=none,
             fleet=none,
         )
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import TypeAdapter
 from scripted_models import BlobStore, Models
 
-from skillopt.domain.item import RuleJudge, TaskPrompt, Tool
+from skillopt.domain.item import Judge, TaskPrompt, Tool
 from skillopt.domain.jobs import JobSpec, JudgeSpec, RolloutSpec
 from skillopt.domain.messages import Message, ToolCall, decode_messages, encode_messages
 from skillopt.domain.results import Body, ReplyBody
@@ -18,6 +19,8 @@ from skillopt.judges.registry import judge
 from skillopt.simulator.behaviour import Reply, reply_to
 from skillopt.simulator.options import SimulatorOptions
 from skillopt.simulator.request import read_request
+
+_JUDGE: TypeAdapter[Judge] = TypeAdapter(Judge)
 
 
 @dataclass
@@ -31,7 +34,7 @@ class SimulatedModels(Models):
             return self._attempt(spec, blobs)
         if isinstance(spec, JudgeSpec):
             reply = ReplyBody.model_validate_json(blobs.read(spec.reply))
-            return judge(RuleJudge.model_validate_json(blobs.read(spec.judge)), reply)
+            return judge(_JUDGE.validate_json(blobs.read(spec.judge)), reply)
         said = self._ask(decode_messages(blobs.read(spec.messages)), spec.sample)
         return ReplyBody(text=said.text, trajectory=spec.messages)
 

@@ -17,6 +17,7 @@ from skillopt.domain.usage import Role
 from skillopt.errors import CallTimeout
 from skillopt.gateway.gateway import Gateway, JobCalls
 from skillopt.gateway.retry import RetryPolicy
+from skillopt.gateway.throttling import scope_of
 from skillopt.state.ports import Lane, State, WorkerInfo
 from workers.heartbeat import Heartbeat, Held, Stop
 from workers.http_loop import HttpLoop
@@ -61,7 +62,7 @@ class Container:
             backend=self.backend,
             chat=self.chat,
             budgets=self.state.budgets,
-            holds=self.state.holds,
+            throttle=self.state.throttle,
             run=run,
             monotonic=time.monotonic,
             uniform=random.random,
@@ -102,6 +103,7 @@ def build(
     async def connect() -> ChatBackend:
         return open_backend(backend, environ)
 
+    chat = http.run(connect())
     return Container(
         name=name,
         backend=backend,
@@ -110,8 +112,8 @@ def build(
         inputs=Inputs(state.blobs),
         timing=timing,
         policy=policy,
-        chat=http.run(connect()),
+        chat=chat,
         http=http,
-        heartbeat=Heartbeat(state, info, timing.heartbeat_s),
+        heartbeat=Heartbeat(state, info, timing.heartbeat_s, scope_of(backend, chat)),
         new_id=lambda: uuid.uuid4().hex,
     )

@@ -1,4 +1,4 @@
-"""One thread per process that keeps its leases, its reservations and its announcement alive."""
+"""One thread per process that keeps its leases, its calls and its announcement alive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from skillopt.errors import StateUnavailable
-from skillopt.state.ports import RenewStatus, State, WorkerInfo
+from skillopt.state.ports import RenewStatus, State, ThrottleScope, WorkerInfo
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +29,7 @@ class Held:
     job: str
     owner: str
     run: str
+    #: Calls in flight: each has a reservation and a slot of this name.
     reservations: set[str] = field(default_factory=set)
     stop: Stop | None = None
     #: Set together with `stop`; waiting on it is how a job sleeps.
@@ -53,9 +54,12 @@ class Held:
 class Heartbeat:
     """Renews everything that would lapse if this process died."""
 
-    def __init__(self, state: State, info: WorkerInfo, period_s: float) -> None:
+    def __init__(
+        self, state: State, info: WorkerInfo, period_s: float, scope: ThrottleScope
+    ) -> None:
         self._state = state
         self._info = info
+        self._scope = scope
         self._period_s = period_s
         self._held: dict[str, Held] = {}
         # Reentrant: the signal that starts a drain may interrupt the thread that holds it.
@@ -135,3 +139,4 @@ class Heartbeat:
         for run, reservations in by_run.items():
             if reservations:
                 self._state.budgets.renew(run, reservations)
+                self._state.throttle.renew(self._scope, reservations)

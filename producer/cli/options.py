@@ -63,7 +63,8 @@ ConcurrencyOption = Annotated[
         metavar="N",
         min=1,
         max=512,
-        help="Calls in flight from one worker process. By default, the backend's own limit.",
+        help="Calls in flight from one worker process. By default, limits.concurrency of the "
+        "backend, or 16; that limit also holds for all workers together.",
         show_default=False,
     ),
 ]

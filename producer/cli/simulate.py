@@ -57,8 +57,9 @@ def command_with_flags() -> Callable[..., None]:
     def simulate(json: bool, port_file: Path | None, **values: Any) -> None:  # noqa: ANN401
         """Serve a simulated model over HTTP, for trying things out without a key.
 
-        It speaks Chat Completions. As a target it obeys the rules that its prompt states; as an
-        optimizer it proposes edits from what it is shown. It runs until interrupted.
+        It speaks Chat Completions and Responses, both also on the paths of Azure, and Anthropic's
+        Messages. As a target it obeys the rules that its prompt states; as an optimizer it
+        proposes edits from what it is shown. It runs until interrupted.
 
         Example:
           skillopt simulate --port 8808 --latency-s 0.5 --error-rate 0.05

@@ -24,7 +24,8 @@ def without_keys(
     env: Mapping[str, str], backends: Iterable[Backend], but: Backend | None = None
 ) -> dict[str, str]:
     """Leave the keys of backends out, but that of one: a child gets no key it has no use for."""
-    keys = {backend.api_key_env for backend in backends} - {but.api_key_env if but else None}
+    kept = but.key_variables if but else ()
+    keys = {name for backend in backends for name in backend.key_variables if name not in kept}
     return {name: value for name, value in env.items() if name not in keys}
 
 

@@ -156,6 +156,8 @@ def _counted(count: int, noun: str) -> str:
 
 def backend_words(backend: Backend) -> str:
     where = f" at {backend.base_url}" if backend.base_url else ""
+    if backend.azure:
+        where = f" at {', '.join(one.url for one in backend.azure.endpoints)}"
     return f"{backend.name}: {backend.kind}, model {backend.model}{where}, {price_words(backend)}"
 
 

@@ -28,7 +28,9 @@ from skillopt.errors import (
 )
 
 _KEY = re.compile(r"\b(sk|pk|key|ghp|eyJ)[-_A-Za-z0-9.*]{8,}")
-_FILTER_CODES = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
+FILTER_CODES = frozenset(
+    {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
+)
 MESSAGE_LIMIT = 200
 
 #: A hold that a provider asks for is for the whole fleet: a mistaken one must not stop it for days.
@@ -62,17 +64,25 @@ def _by_status(error: openai.APIStatusError, model: str, api_key: str | None) ->
     said = clean(f"HTTP {status} {code}: {error.message}".replace(" :", ":"), api_key)
     if status == 429 and "insufficient_quota" in {code, error.type}:
         return AuthFailed("HTTP 429 insufficient_quota: the account has no credit left")
-    if status == 429:
+    if status in {429, 529}:
+        # Overload (529) asks for fewer calls at a time too.
         return RateLimited(said, retry_after_s=retry_after_s(error.response.headers))
     if status in {401, 403}:
         return AuthFailed(f"HTTP {status}: the provider refused the credential")
     if status == 404:
         return UnknownModel(f"HTTP 404: the endpoint or the model {model!r} does not exist")
     if status in {400, 422}:
-        return ContentFiltered(said) if code in _FILTER_CODES else BadRequest(said)
+        return ContentFiltered(said) if _by_filter(error) else BadRequest(said)
     if status in {408, 409, 425} or status >= 500:
         return ServerFailed(said, retry_after_s=retry_after_s(error.response.headers))
     return BadRequest(said)
+
+
+def _by_filter(error: openai.APIStatusError) -> bool:
+    """Whether the content filter refused: Azure may say so inside the error only."""
+    inner = error.body.get("innererror") if isinstance(error.body, dict) else None
+    inner_code = inner.get("code") if isinstance(inner, dict) else None
+    return not FILTER_CODES.isdisjoint({str(error.code), str(inner_code)})
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -95,10 +105,13 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 def clean(text: str, api_key: str | None = None) -> str:
     """Cut a provider's text and hide the key and what looks like one."""
-    shown = " ".join(str(text).split())
-    if api_key:
-        shown = shown.replace(api_key, "[hidden]")
+    shown = without_key(" ".join(str(text).split()), api_key)
     return _KEY.sub("[hidden]", shown)[:MESSAGE_LIMIT]
+
+
+def without_key(text: str, api_key: str | None) -> str:
+    """Hide one key in a text."""
+    return text.replace(api_key, "[hidden]") if api_key else text
 
 
 def _bounded(seconds: float) -> float:

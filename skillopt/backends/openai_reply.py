@@ -29,7 +29,7 @@ def _as_text(value: Any) -> Any:  # noqa: ANN401 - servers answer with anything
     return value
 
 
-def _as_arguments(value: Any) -> Any:  # noqa: ANN401
+def as_arguments(value: Any) -> Any:  # noqa: ANN401
     """Arguments are a text to us, though some servers send the object itself."""
     return json.dumps(value) if isinstance(value, dict | list) else _as_text(value) or "{}"
 
@@ -43,7 +43,7 @@ class _Part(BaseModel):
 
 class _Function(_Part):
     name: Text
-    arguments: Annotated[str, BeforeValidator(_as_arguments)] = "{}"
+    arguments: Annotated[str, BeforeValidator(as_arguments)] = "{}"
 
 
 class _Call(_Part):

@@ -1,23 +1,53 @@
-"""From a catalogue entry to a live backend."""
+"""From a catalogue entry to a live backend: each kind is an entry point.
+
+A kind is a function `(backend, environ) -> ChatBackend` in the group `skillopt.backends`, under
+its name. The kinds of this package are known without it too, so that they also work from a
+checkout that was never installed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Protocol, cast
 
 from skillopt.backends.base import ChatBackend
-from skillopt.backends.openai_chat import OpenAIChat
 from skillopt.domain.backend import Backend
 from skillopt.errors import ConfigError
 
+GROUP = "skillopt.backends"
+
+#: What the package declares for itself; modules are loaded when a backend of the kind is opened.
+BUILT_IN: Mapping[str, str] = {
+    "anthropic_messages": "skillopt.backends.anthropic_messages:open_messages",
+    "azure_chat": "skillopt.backends.openai_kinds:open_azure_chat",
+    "azure_responses": "skillopt.backends.openai_kinds:open_azure_responses",
+    "openai_chat": "skillopt.backends.openai_kinds:open_chat",
+    "openai_compatible": "skillopt.backends.openai_kinds:open_chat",
+    "openai_responses": "skillopt.backends.openai_kinds:open_responses",
+    "simulated": "skillopt.backends.openai_kinds:open_chat",
+}
+
+
+class OpenKind(Protocol):
+    """Connects to a backend of one kind; reads its keys from `environ` and keeps them."""
+
+    def __call__(self, backend: Backend, environ: Mapping[str, str], /) -> ChatBackend: ...
+
 
 def open_backend(backend: Backend, environ: Mapping[str, str]) -> ChatBackend:
-    """Connect to a backend; its key is read here and goes nowhere else."""
-    key = environ.get(backend.api_key_env) if backend.api_key_env else None
-    if backend.api_key_env and not key:
+    """Connect to a backend; raises ConfigError if it cannot be, as it is described."""
+    declared = {point.value: point for point in entry_points(group=GROUP, name=backend.kind)}
+    if len(declared) > 1:
         raise ConfigError(
-            f"backend {backend.name!r} needs the environment variable {backend.api_key_env!r}, "
-            f"which is not set; export {backend.api_key_env}=…"
+            f"backend {backend.name!r}: the kind {backend.kind!r} is declared more than once in "
+            f"{GROUP!r}: {', '.join(sorted(declared))}; uninstall all but one"
         )
-    if backend.kind != "openai_chat" and backend.base_url is None:
-        raise ConfigError(f"backend {backend.name!r} has no base_url; give one")
-    return OpenAIChat(backend, key)
+    value = next(iter(declared), BUILT_IN.get(backend.kind))
+    if value is None:
+        raise ConfigError(
+            f"backend {backend.name!r}: nothing installed here serves the kind {backend.kind!r}; "
+            "install the package that does"
+        )
+    opened = cast("OpenKind", EntryPoint(backend.kind, value, GROUP).load())
+    return opened(backend, environ)

@@ -5,14 +5,24 @@ A document that states such an answer scores well and has taught nothing.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from skillopt.domain.item import SPLITS, ExactJudge, Item, Splits
+from skillopt.config.options_in_text import option_lists
+from skillopt.domain.expected_answers import expected_answers
+from skillopt.domain.item import (
+    SPLITS,
+    AnswerJudge,
+    ChoiceJudge,
+    ExactJudge,
+    Item,
+    NumericJudge,
+    Splits,
+)
 from skillopt.judges.exact import normalise
+from skillopt.judges.numeric import number_of
 
 #: Fewer tasks than this show no pattern.
 FEWEST_TASKS = 10
@@ -21,8 +31,6 @@ TOO_OFTEN = 0.6
 #: Of two possible answers, one is right in half of the tasks by nature.
 TOO_OFTEN_OF_TWO = 0.75
 
-_MARKER = re.compile(r"(?<!\S)[(\[]?([A-Ha-h]|[1-9])[)\].:](?=\s)")
-_FIRST_LABELS = ("A", "a", "1")
 Value = TypeVar("Value", bound=Hashable)
 
 
@@ -48,7 +56,7 @@ def biased_answers(splits: Splits) -> list[str]:
 
 
 def _describe(items: Sequence[Item], of: str) -> str | None:
-    answers = [(frozenset(map(normalise, _answers(item))), item) for item in items]
+    answers = [(_answers(item), item) for item in items]
     bias = _most_frequent([accepted for accepted, _ in answers if accepted])
     if bias is not None:
         return (
@@ -77,16 +85,23 @@ def _most_frequent(accepted: Sequence[frozenset[Value]]) -> _Bias[Value] | None:
     return _Bias(value, count, len(accepted))
 
 
-def _answers(item: Item) -> tuple[str, ...]:
-    if not isinstance(item.judge, ExactJudge):
-        return ()
-    answer = item.judge.answer
-    return (answer,) if isinstance(answer, str) else answer
+def _answers(item: Item) -> frozenset[str]:
+    """Give what is right for a task in one form, however it is written."""
+    if isinstance(item.judge, ChoiceJudge):
+        return frozenset(map(normalise, item.judge.answers))
+    if isinstance(item.judge, NumericJudge):
+        numbers = map(number_of, item.judge.answers)
+        return frozenset(number for number in numbers if number is not None)
+    if isinstance(item.judge, ExactJudge | AnswerJudge):
+        return frozenset(map(normalise, expected_answers(item.judge)))
+    return frozenset()
 
 
 def _place(item: Item) -> int | None:
     """Give the number, from 1, of the option that is the task's answer; None if none is."""
-    answers = set(map(normalise, _answers(item)))
+    if isinstance(item.judge, NumericJudge):
+        return None
+    answers = set(map(normalise, expected_answers(item.judge)))
     if not answers:
         return None
     for text in (item.prompt.task, item.prompt.context):
@@ -98,26 +113,8 @@ def _place(item: Item) -> int | None:
 
 def _options(text: str) -> list[set[str]]:
     """Give the ways to name each option of a text: its letter or number, its words, both."""
-    runs = list(_runs(text))
-    return max(runs, key=len) if runs else []
-
-
-def _runs(text: str) -> Iterator[list[set[str]]]:
-    """Give each list of at least two options that counts up from A, a or 1."""
-    run: list[set[str]] = []
-    due = ""
-    markers = list(_MARKER.finditer(text))
-    ends = [marker.start() for marker in markers[1:]] + [len(text)]
-    for marker, end in zip(markers, ends, strict=False):
-        label = marker.group(1)
-        if label != due:
-            if len(run) > 1:
-                yield run
-            run, due = [], ""
-            if label not in _FIRST_LABELS:
-                continue
-        words = text[marker.end() : end].strip().partition("\n")[0]
-        run.append({normalise(label), normalise(words), normalise(f"{marker.group()} {words}")})
-        due = chr(ord(label) + 1)
-    if len(run) > 1:
-        yield run
+    longest = max(option_lists(text), key=len, default={})
+    return [
+        {normalise(label), normalise(words), normalise(f"{label}) {words}")}
+        for label, words in longest.items()
+    ]

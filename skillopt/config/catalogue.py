@@ -138,23 +138,24 @@ def require_credentials(backends: Iterable[Backend], environ: Mapping[str, str])
     """Raise ConfigError unless every backend's key variable holds what can be sent as a key."""
     problems = Problems()
     for backend in backends:
-        variable = backend.api_key_env
-        key = environ.get(variable, "") if variable else None
-        if key is None:
-            continue
-        if not key.strip():
-            fault = "is not set" if not key else "is blank"
-        elif not (key.isascii() and key.isprintable()) or " " in key:
-            # The key itself is never shown.
-            fault = "holds a space, a line end or another character that no key has"
-        else:
-            continue
-        problems.add(
-            None,
-            f"backend {backend.name!r} needs a key: the environment variable {variable!r} "
-            f"{fault}; `export {variable}=…`",
-        )
+        for variable in backend.key_variables:
+            fault = _fault_of_key(environ.get(variable, ""))
+            if fault is not None:
+                problems.add(
+                    None,
+                    f"backend {backend.name!r} needs a key: the environment variable {variable!r} "
+                    f"{fault}; `export {variable}=…`",
+                )
     problems.raise_any(ConfigError)
+
+
+def _fault_of_key(key: str) -> str | None:
+    """Say why a key cannot be sent, without showing it."""
+    if not key.strip():
+        return "is blank" if key else "is not set"
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        return "holds a space, a line end or another character that no key has"
+    return None
 
 
 def require_prices(backends: Iterable[Backend], *, max_usd: float | None) -> None:

@@ -80,8 +80,13 @@ def _backend(backend: Backend, catalogue: Catalogue) -> dict[str, Explained]:
     source = catalogue.source(backend.name)
     assert source is not None  # it was resolved from there
     explained = {}
-    for path, value in _leaves(backend.model_dump(mode="json", exclude={"name"}), ()):
+    known = backend.model_dump(mode="json", exclude={"name", "azure"})
+    # What Azure needs is written beside the other keys.
+    known |= backend.azure.model_dump(mode="json") if backend.azure else {}
+    for path, value in _leaves(known, ()):
         whole: KeyPath = ("backends", backend.name, *path)
+        if backend.azure and path == ("model",):
+            whole = ("backends", backend.name, "deployment")
         origin = _entry_origin(source, whole, catalogue)
         if path == ("subscription",):
             origin = _entry_origin(source, (*whole[:-1], "price"), catalogue)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from skillopt.config.answer_judges import Told
 from skillopt.config.json_source import decode
 from skillopt.config.judge_input import read_judge
 from skillopt.config.origins import Origin, Problems
@@ -146,7 +147,10 @@ class ItemReader:
         if written is None:
             fault("has no judge; add 'judge' to the record, or a default `judge:` to the spec")
             return None
-        judge, problems = read_judge(written, answers)
+        texts = tuple(
+            text for name in ("task", "context") if isinstance(text := values.get(name), str)
+        )
+        judge, problems = read_judge(written, Told(answers, texts))
         for problem in problems:
             fault(problem)
         return judge

@@ -11,7 +11,15 @@ from collections.abc import Callable, Sequence
 from skillopt.config.answer_bias import biased_answers
 from skillopt.config.judge_shape import is_shape_only
 from skillopt.config.near_duplicates import near_duplicates
-from skillopt.domain.item import SPLITS, ExactJudge, Item, RuleJudge, Splits
+from skillopt.domain.item import (
+    SPLITS,
+    AddedJudge,
+    ChoiceJudge,
+    FunctionJudge,
+    Item,
+    RuleJudge,
+    Splits,
+)
 from skillopt.domain.results import JudgementBody, ReplyBody
 from skillopt.judges import judge
 
@@ -43,6 +51,11 @@ def lint(splits: Splits) -> list[str]:
             lambda item: is_shape_only(item.judge) and not _passed_by_nothing(item),
             "are judged by the shape of the answer alone (length, headings, absent words); add a "
             "check of what it says",
+        ),
+        *_widespread(
+            items,
+            _hides_its_options,
+            "are judged by options that they do not show; write the options into the task",
         ),
     ]
 
@@ -83,8 +96,18 @@ def _passed_by_echo(item: Item) -> bool:
     return _passes(item, f"{item.prompt.task}\n{item.prompt.context}")
 
 
+def _hides_its_options(item: Item) -> bool:
+    if not isinstance(item.judge, ChoiceJudge):
+        return False
+    prompt = item.prompt
+    seen = f"{prompt.task}\n{prompt.context}\n{prompt.system}".casefold()
+    texts = [text.casefold() for text in item.judge.choices.values() if text]
+    return any(text not in seen for text in texts)
+
+
 def _passes(item: Item, answer: str) -> bool:
-    if not isinstance(item.judge, RuleJudge | ExactJudge):
+    # Functions and judges of other packages may cost anything.
+    if isinstance(item.judge, FunctionJudge | AddedJudge):
         return False
     verdict = judge(item.judge, ReplyBody(text=answer))
     return isinstance(verdict, JudgementBody) and verdict.hard >= 1.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from skillopt.config.answer_judges import Told
 from skillopt.config.catalogue import Catalogue, open_catalogue, require_prices
 from skillopt.config.entries import PUBLISHED_REVISION
 from skillopt.config.judge_input import read_judge
@@ -117,8 +118,7 @@ class PartsReader:
         judge = self.parsed.spec.judge
         if judge is None:
             return
-        # An exact judge may leave the answer to each task.
-        _, faults = read_judge(judge, answers="any")
+        _, faults = read_judge(judge, Told(is_default=True))
         problems = Problems()
         for fault in faults:
             problems.add(self._where("judge"), fault)

@@ -82,8 +82,6 @@ SECRET_KEYS = frozenset({"api_key", "key", "token", "secret", "password"})
 LATER_KEYS = {
     "candidates": "remove it; each step has one candidate",
     "targets": "name one backend with model.target",
-    "rpm": "remove it; limits.concurrency bounds the calls in flight",
-    "tpm": "remove it; limits.concurrency bounds the calls in flight",
 }
 
 _SPLIT_SPELLINGS: dict[str, SplitName] = {

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from skillopt.domain.fingerprint import digest
 from skillopt.domain.usage import Price, Role
 
-BackendKind = Literal["openai_chat", "openai_compatible", "simulated"]
+BackendKind = Literal[
+    "anthropic_messages",
+    "azure_chat",
+    "azure_responses",
+    "openai_chat",
+    "openai_compatible",
+    "openai_responses",
+    "simulated",
+]
+
+#: How a backend on Azure proves who it is: a key, or a token of Entra ID from one of three places.
+AzureAuth = Literal["api_key", "azure_cli", "default", "managed_identity"]
 
 
 class _Record(BaseModel):
@@ -32,8 +43,45 @@ class Params(_Record):
 
 
 class Limits(_Record):
-    #: Calls in flight from one worker process.
-    concurrency: int = Field(default=16, ge=1, le=512)
+    """What the whole fleet may send; None: no limit of ours."""
+
+    #: Calls in flight from all workers together; each worker process has as many threads.
+    concurrency: int | None = Field(default=None, ge=1, le=512)
+    #: However often the provider asks to slow down, so many calls may be in flight.
+    min_concurrency: int = Field(default=1, ge=1, le=512)
+    #: Requests and tokens per minute of the credential.
+    rpm: int | None = Field(default=None, ge=1)
+    tpm: int | None = Field(default=None, ge=1)
+
+    @field_validator("min_concurrency")
+    @classmethod
+    def _at_most_the_concurrency(cls, least: int, info: ValidationInfo) -> int:
+        most = info.data.get("concurrency")
+        if most is not None and least > most:
+            raise ValueError(
+                f"{least!r} is more than limits.concurrency, which is {most!r}; give at most {most}"
+            )
+        return least
+
+
+class AzureEndpoint(_Record):
+    """One resource that has the deployment: the address before `/openai`."""
+
+    url: str
+    #: With `auth: api_key`; every resource has keys of its own.
+    api_key_env: str | None = None
+
+
+class AzureAccess(_Record):
+    """How a deployment is reached; nothing of it changes what the model says."""
+
+    endpoints: tuple[AzureEndpoint, ...] = Field(min_length=1)
+    auth: AzureAuth
+    #: A dated version of the API, or `v1` or `preview` for the paths under `/openai/v1`.
+    api_version: str
+    scope: str
+    #: A user-assigned managed identity; None takes the one of the machine.
+    client_id: str | None = None
 
 
 class Backend(_Record):
@@ -53,6 +101,17 @@ class Backend(_Record):
     timeout_s: float = Field(default=120.0, gt=0)
     #: How the simulator that the embedded mode starts behaves (kind `simulated` only).
     simulator: dict[str, Any] = Field(default_factory=dict)
+    #: Hosts besides Anthropic's that may be sent the key (kind `anthropic_messages` only).
+    allowed_hosts: tuple[str, ...] = ()
+    #: The kinds on Azure only; their `model` is the name of the deployment.
+    azure: AzureAccess | None = None
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The environment variables that hold its keys, each once."""
+        endpoints = self.azure.endpoints if self.azure else ()
+        named = (self.api_key_env, *(endpoint.api_key_env for endpoint in endpoints))
+        return tuple(dict.fromkeys(name for name in named if name))
 
     @property
     def fingerprint(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from skillopt.domain.fingerprint import digest
 
@@ -38,6 +38,36 @@ class ExactJudge(_Record):
     substring: bool = False
 
 
+class AnswerJudge(_Record):
+    """The final answer must be one of `answers`, compared as SQuAD compares them."""
+
+    kind: Literal["answer"] = "answer"
+    answers: tuple[str, ...]
+
+
+class NumericJudge(_Record):
+    """The final answer must state one of the numbers `answers`, each as a person writes it.
+
+    It may be off by `absolute`, or by `relative` times the expected number, whichever is more.
+    """
+
+    kind: Literal["numeric"] = "numeric"
+    answers: tuple[str, ...]
+    absolute: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    relative: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    #: Whether the soft score tells how near a wrong number is.
+    partial: bool = False
+
+
+class ChoiceJudge(_Record):
+    """The final answer must choose one of the options whose labels are `answers`."""
+
+    kind: Literal["choice"] = "choice"
+    answers: tuple[str, ...]
+    #: Label -> text of every option; a text may be "" where only labels are known.
+    choices: dict[str, str]
+
+
 class FunctionJudge(_Record):
     """A Python function of the process that started the run; `task` is what it is handed."""
 
@@ -48,7 +78,37 @@ class FunctionJudge(_Record):
     task: dict[str, Any]
 
 
-Judge = Annotated[RuleJudge | ExactJudge | FunctionJudge, Field(discriminator="kind")]
+class AddedJudge(BaseModel):
+    """A judge of a kind that another package adds; all its other fields are that kind's own."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    kind: str
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+#: Kinds that are part of this package; every other name belongs to an `AddedJudge`.
+OWN_KINDS = ("exact", "rule", "answer", "numeric", "choice", "function")
+
+
+def _variant(judge: object) -> str:
+    kind = judge.get("kind") if isinstance(judge, dict) else getattr(judge, "kind", None)
+    return kind if isinstance(kind, str) and kind in OWN_KINDS else "added"
+
+
+Judge = Annotated[
+    Annotated[RuleJudge, Tag("rule")]
+    | Annotated[ExactJudge, Tag("exact")]
+    | Annotated[AnswerJudge, Tag("answer")]
+    | Annotated[NumericJudge, Tag("numeric")]
+    | Annotated[ChoiceJudge, Tag("choice")]
+    | Annotated[FunctionJudge, Tag("function")]
+    | Annotated[AddedJudge, Tag("added")],
+    Discriminator(_variant),
+]
 
 
 class Tool(_Record):

@@ -40,6 +40,12 @@ class CriterionResult(_Body):
     passed: bool
     detail: str = ""
 
+    @property
+    def complaint(self) -> str:
+        """The line by which a judge's feedback names a criterion that failed."""
+        detail = f" ({self.detail})" if self.detail else ""
+        return f"- failed: {self.requirement}{detail}"
+
 
 class JudgementBody(_Body):
     """A judge's verdict; `feedback` is shown verbatim to the analyst."""
@@ -49,6 +55,15 @@ class JudgementBody(_Body):
     soft: float = Field(ge=0, le=1)
     criteria: tuple[CriterionResult, ...] = ()
     feedback: str = ""
+
+    @property
+    def remarks(self) -> str:
+        """What the feedback says besides naming the criteria that failed."""
+        rest = self.feedback
+        for criterion in self.criteria:
+            if not criterion.passed:
+                rest = rest.replace(criterion.complaint, "", 1)
+        return "\n".join(line for line in rest.splitlines() if line.strip())
 
 
 class InvalidBody(_Body):

@@ -25,6 +25,27 @@ class Timing:
     resend_s: float = 60.0
     #: How long a worker waits in place for a throttle before it gives the job back.
     throttle_wait_s: float = 20.0
+    #: How often a call that waits for another one to end looks again.
+    throttle_poll_s: float = 0.25
+    #: How long people are told of a throttle that nobody has met again.
+    throttle_shown_s: float = 5.0
+    #: What is known of the traffic to a backend is forgotten when nobody has called for so long.
+    throttle_ttl_s: float = 600.0
+    #: The time that `rpm` and `tpm` of a backend are about.
+    limit_window_s: float = 60.0
+    #: How much later than others a call may reach the provider after it was let through.
+    limit_slack_s: float = 1.0
+    #: The share of `rpm` and `tpm` that is used, and the share of that which may start at once.
+    limit_share: float = 0.97
+    limit_burst: float = 0.1
+    #: Fewer calls at a time after a 429: by this factor, and not again before this time.
+    concurrency_factor: float = 0.7
+    concurrency_cooldown_s: float = 5.0
+    #: One more call at a time after this long without a 429.
+    concurrency_growth_s: float = 10.0
+    #: Failures in a row after which an endpoint is left alone, and for how long.
+    breaker_failures: int = 10
+    breaker_open_s: float = 15.0
     #: Claims lost in the normal lane before a job is quarantined.
     max_lost_claims: int = 2
     #: Claims lost in quarantine before a job is dead.
@@ -54,4 +75,5 @@ EMBEDDED = Timing(
     tick_s=2.0,
     resend_s=20.0,
     drain_s=2.0,
+    breaker_open_s=3.0,
 )

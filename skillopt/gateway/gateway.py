@@ -1,13 +1,15 @@
-"""One model call from the inside: hold, reserve, call, classify, retry, settle.
+"""One model call from the inside: wait for its turn, reserve, call, classify, retry, settle.
 
 A call is one request sent, retries included: each try is reserved before it is made and settled
-after it. What a failed try took is unknown, so it counts as a call without tokens.
+after it. What a failed try took is unknown, so it counts as a call without tokens. The turn comes
+before the reservation, so that calls which wait keep no budget from those that could start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol, TypeVar
 
 from skillopt.backends.base import ChatBackend, ChatReply
@@ -15,21 +17,16 @@ from skillopt.domain.backend import Backend
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message
 from skillopt.domain.usage import Role, Usage, cost_micro_usd
-from skillopt.errors import BudgetExhausted, CallError, RateLimited
+from skillopt.errors import BudgetExhausted, CallError
 from skillopt.gateway.retry import RetryPolicy
-from skillopt.state.ports import Amount, Budgets, Holds
+from skillopt.gateway.throttling import Turn, Wait, end_after, scope_of
+from skillopt.state.ports import Amount, Budgets, CallEnd, Throttle, ThrottleScope
 
 #: Output tokens assumed for a reservation when the backend sets no limit.
 DEFAULT_OUTPUT_TOKENS = 1_024
 CHARACTERS_PER_TOKEN = 4
 
 T = TypeVar("T")
-
-
-class Wait(Protocol):
-    """Sleeping that a drain or a lost lease interrupts (by raising)."""
-
-    def __call__(self, seconds: float) -> None: ...
 
 
 class Patience(Protocol):
@@ -47,7 +44,7 @@ class Gateway:
     backend: Backend
     chat: ChatBackend
     budgets: Budgets
-    holds: Holds
+    throttle: Throttle
     #: Runs a coroutine of the backend to its end, or cancels it.
     run: Callable[..., ChatReply]
     monotonic: Callable[[], float]
@@ -56,6 +53,10 @@ class Gateway:
     patiently: Patience
     throttle_wait_s: float
     policy: RetryPolicy = field(default_factory=RetryPolicy)
+
+    @cached_property
+    def scope(self) -> ThrottleScope:
+        return scope_of(self.backend, self.chat)
 
 
 @dataclass
@@ -79,13 +80,10 @@ class JobCalls:
         gateway, failures = self.gateway, 0
         started = gateway.monotonic()
         while True:
-            self._obey_hold(started)
-            self.wait(0)  # a job that was told to stop reserves nothing any more
             try:
-                return self._try(messages, tools, sample)
+                return self._try(messages, tools, sample, started)
             except CallError as error:
                 failures += 1
-                self._hold_after(error)
                 delay = gateway.policy.delay_s(failures, error, gateway.uniform)
                 elapsed = gateway.monotonic() - started
                 if not gateway.policy.allows(failures, error, elapsed, delay):
@@ -94,59 +92,76 @@ class JobCalls:
                     raise
                 self.wait(delay)
 
-    def _hold_after(self, error: CallError) -> None:
-        """A Retry-After is for everybody who uses the credential."""
-        seconds = error.retry_after_s
-        if isinstance(error, RateLimited) and seconds:
-            holds, credential = self.gateway.holds, self.gateway.chat.credential
-            self.gateway.patiently(lambda: holds.hold(credential, for_s=seconds))
-
-    def _obey_hold(self, started: float) -> None:
-        """Wait while the credential is held; what would take too long gives the job back."""
+    def _try(
+        self, messages: Sequence[Message], tools: Sequence[Tool], sample: int, started: float
+    ) -> ChatReply:
+        """Make one request, in its turn and within the budget."""
         gateway = self.gateway
-        credential = gateway.chat.credential
-        while (remaining := gateway.patiently(lambda: gateway.holds.remaining_s(credential))) > 0:
-            # Others may prolong the hold again and again: the call's deadline counts here too.
-            left = started + gateway.policy.total_s - gateway.monotonic()
-            if remaining > min(gateway.throttle_wait_s, left):
-                raise RateLimited(
-                    f"backend {gateway.backend.name!r} is held for {remaining:.0f} s",
-                    retry_after_s=remaining,
-                )
-            # Spread the callers, or all of them start in the same instant.
-            self.wait(remaining * (1.0 + 0.1 * gateway.uniform()))
+        limit = gateway.backend.params.max_output_tokens or DEFAULT_OUTPUT_TOKENS
+        expected = Usage(_tokens_of(messages), limit)
+        call = gateway.new_id()
+        self._await_turn(call, expected.total_tokens, started)
+        charged = expected.total_tokens
+        end = CallEnd("unsent", charged)
+        try:
+            self.wait(0)  # a job that was told to stop reserves nothing any more
+            self._reserve(call, expected)
+            end = CallEnd("unknown", charged, charged)  # if it is cut
+            reply, taken = self._send(call, messages, tools, sample)
+            end = CallEnd("ok", charged, taken.total_tokens)
+            return reply
+        except CallError as error:
+            end = end_after(error, charged)
+            raise
+        finally:
+            self._leave(call, end)
 
-    def _try(self, messages: Sequence[Message], tools: Sequence[Tool], sample: int) -> ChatReply:
-        reservation = self._reserve(messages)
+    def _await_turn(self, call: str, tokens: int, started: float) -> None:
+        gateway, backend = self.gateway, self.gateway.backend
+        left_s = started + gateway.policy.total_s - gateway.monotonic()
+        Turn(
+            backend.name,
+            admit=lambda: gateway.patiently(
+                lambda: gateway.throttle.admit(gateway.scope, backend.limits, call, tokens=tokens)
+            ),
+            wait=self.wait,
+            uniform=gateway.uniform,
+            wait_limit_s=min(gateway.throttle_wait_s, left_s),
+        ).take()
+
+    def _leave(self, call: str, end: CallEnd) -> None:
+        gateway = self.gateway
+        limits = gateway.backend.limits
+        gateway.patiently(lambda: gateway.throttle.leave(gateway.scope, limits, call, end))
+
+    def _send(
+        self, call: str, messages: Sequence[Message], tools: Sequence[Tool], sample: int
+    ) -> tuple[ChatReply, Usage]:
         taken = Usage()
         try:
             reply = self.gateway.run(
                 self.gateway.chat.complete(messages, tools=tools, sample=sample)
             )
             taken = reply.usage if not reply.usage.estimated else _estimate(messages, reply.text)
-            return reply
+            return reply, taken
         finally:
-            self._settle(reservation, taken)
+            self._settle(call, taken)
 
-    def _reserve(self, messages: Sequence[Message]) -> str:
+    def _reserve(self, call: str, expected: Usage) -> None:
         gateway = self.gateway
-        limit = gateway.backend.params.max_output_tokens or DEFAULT_OUTPUT_TOKENS
-        expected = Usage(_tokens_of(messages), limit)
         estimate = Amount(
             calls=1,
             tokens=expected.total_tokens,
             micro_usd=cost_micro_usd(expected, gateway.backend.price),
         )
-        reservation = gateway.new_id()
         refused = gateway.patiently(
             lambda: gateway.budgets.reserve(
-                self.payer, reservation, job=self.job, role=self.role, estimate=estimate
+                self.payer, call, job=self.job, role=self.role, estimate=estimate
             )
         )
         if refused is not None:
             raise BudgetExhausted(f"the budget of run {self.payer!r} allows no more {refused}")
-        self.in_flight.add(reservation)
-        return reservation
+        self.in_flight.add(call)
 
     def _settle(self, reservation: str, taken: Usage) -> None:
         cost = cost_micro_usd(taken, self.gateway.backend.price)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from skillopt.judges.registry import judge, judge_versions, validate_judge
+from skillopt.judges.registry import (
+    judge,
+    judge_versions,
+    kind_fault,
+    known_kinds,
+    validate_judge,
+)
 
-__all__ = ["judge", "judge_versions", "validate_judge"]
+__all__ = ["judge", "judge_versions", "kind_fault", "known_kinds", "validate_judge"]

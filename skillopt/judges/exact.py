@@ -1,7 +1,8 @@
 """The exact judge: the whole answer is one of the expected ones.
 
 Case, white space, surrounding punctuation, quotes and emphasis do not matter. Signs, units and
-every digit do: "-5" is not "5", and "42" does not contain "4".
+every digit do: "-5" is not "5", and "42" does not contain "4". What the last closed
+`<answer>…</answer>` of a reply holds is its whole answer.
 """
 
 from __future__ import annotations
@@ -11,31 +12,24 @@ import unicodedata
 
 from skillopt.domain.item import ExactJudge
 from skillopt.domain.results import CriterionResult, InvalidBody, JudgementBody, ReplyBody
-from skillopt.judges.scorer import missing_answer, verdict
+from skillopt.judges.final_answer import shown, tagged_answer
+from skillopt.judges.scorer import blank_answers, missing_answer, verdict
 
-_TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
 _SURROUNDING = " \t\r\n.,;:!?…'\"«»„“”`*_()[]{}"
 _SAME_CHARACTER = str.maketrans({"\u2019": "'", "\u2018": "'", "\u2212": "-"})
 _DECIMAL = re.compile(r"[.,]\d")
-_SHOWN_CHARS = 200
 
 
 class ExactScorer:
     version = 1
 
     def problems(self, judge: ExactJudge) -> list[str]:
-        answers = _expected(judge)
-        if not answers:
-            return ["exact needs at least one answer; give it as 'answer'"]
-        return [
-            f"exact answer {number}: it is blank ({answer!r}); give the expected text"
-            for number, answer in enumerate(answers, start=1)
-            if not answer.strip()
-        ]
+        return blank_answers("exact", _expected(judge), key="answer")
 
     def score(self, judge: ExactJudge, reply: ReplyBody) -> JudgementBody | InvalidBody:
         missing = missing_answer(reply)
-        given = final_answer(reply.text)
+        tagged = tagged_answer(reply.text)
+        given = reply.text.strip() if tagged is None else tagged
         passed = missing is None and any(
             _holds(expected, given, substring=judge.substring) for expected in _expected(judge)
         )
@@ -43,7 +37,7 @@ class ExactScorer:
             name=f"exact={' | '.join(_expected(judge))}",
             requirement=_requirement(judge),
             passed=passed,
-            detail=missing or f'the answer is "{_cut(given)}"',
+            detail=missing or f"the answer is {shown(given)}",
         )
         return verdict([criterion], lead=missing or "")
 
@@ -65,18 +59,6 @@ def _holds(expected: str, given: str, *, substring: bool) -> bool:
     return f" {_tokens(expected)} " in f" {_tokens(given)} "
 
 
-def final_answer(text: str) -> str:
-    """Give what stands in the last closed `<answer>` tag, or else the whole text."""
-    opened: int | None = None
-    answer = text
-    for tag in _TAG.finditer(text):
-        if not tag.group(1):
-            opened = tag.end()
-        elif opened is not None:
-            answer, opened = text[opened : tag.start()], None
-    return answer.strip()
-
-
 def normalise(text: str) -> str:
     """Reduce a text to what counts when two answers are compared."""
     folded = unicodedata.normalize("NFC", text).translate(_SAME_CHARACTER).casefold()
@@ -94,7 +76,3 @@ def _strip(text: str) -> str:
     while start < len(bare) and bare[start] in _SURROUNDING and not _DECIMAL.match(bare, start):
         start += 1
     return bare[start:] or text
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"

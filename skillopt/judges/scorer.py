@@ -39,19 +39,27 @@ def missing_answer(reply: ReplyBody) -> str | None:
     return None
 
 
-def verdict(criteria: Sequence[CriterionResult], lead: str = "") -> JudgementBody:
-    """Sum criteria up: hard if all of them hold, soft the share that does."""
+def blank_answers(kind: str, answers: Sequence[str], key: str = "answers") -> list[str]:
+    """Say which expected answers are missing or blank."""
+    if not answers:
+        return [f"{kind} needs at least one answer; give it as {key!r}"]
+    return [
+        f"{kind} answer {number}: it is blank ({answer!r}); give the expected text"
+        for number, answer in enumerate(answers, start=1)
+        if not answer.strip()
+    ]
+
+
+def verdict(
+    criteria: Sequence[CriterionResult], lead: str = "", soft: float | None = None
+) -> JudgementBody:
+    """Sum criteria up: hard if all of them hold, soft the share that does unless it is given."""
     held = sum(criterion.passed for criterion in criteria)
     lines = [lead] if lead else []
-    lines += [_complaint(criterion) for criterion in criteria if not criterion.passed]
+    lines += [criterion.complaint for criterion in criteria if not criterion.passed]
     return JudgementBody(
         hard=float(held == len(criteria)),
-        soft=held / len(criteria),
+        soft=held / len(criteria) if soft is None else soft,
         criteria=tuple(criteria),
         feedback="\n".join(lines),
     )
-
-
-def _complaint(criterion: CriterionResult) -> str:
-    detail = f" ({criterion.detail})" if criterion.detail else ""
-    return f"- failed: {criterion.requirement}{detail}"

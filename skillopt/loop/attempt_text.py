@@ -93,12 +93,13 @@ class AttemptText:
 
 
 def verdict_lines(judgement: JudgementBody, title: str) -> list[str]:
-    """Say which criteria failed, under a title, or what the judge said instead."""
+    """Say which criteria failed, under a title, and what else the judge said."""
     failed = [criterion for criterion in judgement.criteria if not criterion.passed]
-    if failed:
-        return [title, *map(criterion_line, failed)]
-    if judgement.feedback and judgement.hard < 1.0:
-        return ["Judge:", fenced(cut(judgement.feedback, FEEDBACK_LIMIT))]
+    lines = [title, *map(criterion_line, failed)] if failed else []
+    if judgement.remarks and judgement.hard < 1.0:
+        lines += ["Judge:", fenced(cut(judgement.remarks, FEEDBACK_LIMIT))]
+    if lines:
+        return lines
     if judgement.hard < 1.0:
         return ["It failed; the judge does not say why."]
     return ["All criteria met."]

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from skillopt.domain.item import ExactJudge, FunctionJudge, Item, RuleJudge
+from skillopt.domain.expected_answers import expected_answers
+from skillopt.domain.item import Item, RuleJudge
 from skillopt.domain.plan import RunPlan
 
 #: So many words in a row are no coincidence.
@@ -157,22 +158,11 @@ def _tasks(same: _Same) -> _Tasks:
 
 def _answers(item: Item) -> Iterator[str]:
     """Give the answers of a task that are long enough to be its own."""
-    for words in map(_words, _expected(item)):
+    for words in map(_words, expected_answers(item.judge)):
         joined = " ".join(words)
         coded = len(joined) >= LONG_CODE and _HAS_DIGIT.search(joined) is not None
         if coded or len(joined) >= LONG_ANSWER or len(words) >= ANSWER_WORDS:
             yield joined
-
-
-def _expected(item: Item) -> Iterator[str]:
-    if isinstance(item.judge, ExactJudge):
-        answer = item.judge.answer
-        yield from (answer,) if isinstance(answer, str) else answer
-    elif isinstance(item.judge, FunctionJudge):
-        for name in ("answer", "answers"):
-            given = item.judge.task.get(name)
-            listed = given if isinstance(given, list) else [given]
-            yield from (one for one in listed if isinstance(one, str))
 
 
 def _common(findings: Iterable[set[str] | frozenset[str]], most: int) -> set[str]:

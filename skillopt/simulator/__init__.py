@@ -1,1 +1,1 @@
-"""A server that speaks Chat Completions and behaves like a model that follows written rules."""
+"""A server that speaks the APIs of providers, and a model behind it that follows written rules."""

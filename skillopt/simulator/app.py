@@ -1,10 +1,10 @@
-"""The web application: Chat Completions with faults and limits, its statistics and its controls."""
+"""The web application: the model behind several APIs, with faults, limits, statistics, controls."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,10 +14,11 @@ from pydantic import ValidationError
 from skillopt.config.json_source import require_plain
 from skillopt.simulator import responses
 from skillopt.simulator.behaviour import Reply, form_asked_for, reply_to, role_of
+from skillopt.simulator.dialect import DIALECTS, Call, Dialect
 from skillopt.simulator.faults import Fault, Outage, fault_of
 from skillopt.simulator.limits import SlidingWindow
 from skillopt.simulator.options import Control, SimulatorOptions
-from skillopt.simulator.request import ChatRequest, RequestError, read_request
+from skillopt.simulator.request import ChatRequest, RequestError
 from skillopt.simulator.responses import ApiError
 from skillopt.simulator.stats import Stats
 
@@ -42,8 +43,7 @@ class Simulator:
 
     def routes(self) -> list[web.RouteDef]:
         return [
-            web.post("/v1/chat/completions", self.chat),
-            web.post("/chat/completions", self.chat),
+            *(web.post(path, self._answering(dialect)) for path, dialect in DIALECTS),
             web.get("/v1/models", self.models),
             web.get("/models", self.models),
             web.get("/behaviour", self.behaviour),
@@ -52,12 +52,20 @@ class Simulator:
             web.get("/health", self.health),
         ]
 
-    async def chat(self, http: web.Request) -> web.StreamResponse:
+    def _answering(
+        self, dialect: Dialect
+    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def answer(http: web.Request) -> web.StreamResponse:
+            return await self._answer(http, dialect)
+
+        return answer
+
+    async def _answer(self, http: web.Request, dialect: Dialect) -> web.StreamResponse:
         """Answer one call, and count how it ended."""
         self._stats.arrived()
         status = "500"
         try:
-            response = await self._chat(http)
+            response = await self._reply(http, dialect)
             status = str(response.status)
             return response
         except asyncio.CancelledError:
@@ -65,7 +73,8 @@ class Simulator:
             raise
         except ApiError as error:
             status = str(error.status)
-            return web.json_response(error.body, status=error.status, headers=error.headers)
+            body = dialect.error(error)
+            return web.json_response(body, status=error.status, headers=error.headers)
         except _DroppedError:
             status = "dropped"
             if http.transport is not None:
@@ -74,8 +83,8 @@ class Simulator:
         finally:
             self._stats.left(status)
 
-    async def _chat(self, http: web.Request) -> web.StreamResponse:
-        request = await self._read(http)
+    async def _reply(self, http: web.Request, dialect: Dialect) -> web.StreamResponse:
+        request = await self._read(http, dialect)
         role = role_of(form_asked_for(request))
         self._stats.read(request.key, role)
         asked_before = self._asked[request.key]
@@ -86,15 +95,15 @@ class Simulator:
         used = responses.prompt_tokens(request)
         self._refuse_by_limit(used + reply.completion_tokens)
         await self._wait(fault_of(self._options, request.key, asked_before))
-        response = await self._send(http, request, reply)
+        response = await self._send(http, dialect, request, reply)
         self._stats.replied(request.key, role, used, reply.completion_tokens)
         return response
 
-    async def _read(self, http: web.Request) -> ChatRequest:
+    async def _read(self, http: web.Request, dialect: Dialect) -> ChatRequest:
+        call = Call(http.headers, http.query, http.match_info)
         try:
             expected = self._options.api_key
-            given = http.headers.get("Authorization", "").removeprefix("Bearer ")
-            if expected is not None and given != expected:
+            if expected is not None and dialect.key(call) != expected:
                 raise responses.wrong_key()
             try:
                 raw = await http.json()
@@ -103,7 +112,7 @@ class Simulator:
                 message = f"could not parse the JSON body of your request: {error}"
                 raise responses.bad_request(message) from error
             try:
-                return read_request(raw, http.headers.get("X-Skillopt-Sample"))
+                return dialect.read(raw, call)
             except RequestError as error:
                 raise responses.bad_request(str(error), error.param) from error
         except ApiError:
@@ -132,22 +141,23 @@ class Simulator:
     async def _suffer(self, kind: str) -> None:
         if kind == "500":
             raise responses.server_error()
+        if kind == "529":
+            raise responses.overloaded()
         if kind == "refuse":
             raise _DroppedError
         if kind == "stall":
             await asyncio.sleep(self._options.stall_s)
 
     async def _send(
-        self, http: web.Request, request: ChatRequest, reply: Reply
+        self, http: web.Request, dialect: Dialect, request: ChatRequest, reply: Reply
     ) -> web.StreamResponse:
         created = int(datetime.now(UTC).timestamp())
         if not request.body.stream:
-            return web.json_response(responses.completion(request, reply, created))
+            return web.json_response(dialect.whole(request, reply, created))
         stream = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await stream.prepare(http)
-        for chunk in responses.chunks(request, reply, created):
-            await stream.write(f"data: {json.dumps(chunk)}\n\n".encode())
-        await stream.write(b"data: [DONE]\n\n")
+        for piece in dialect.stream(request, reply, created):
+            await stream.write(piece)
         await stream.write_eof()
         return stream
 

@@ -29,6 +29,9 @@ _QUOTE = r"[\"“'`](?P<arg>.+)[\"”'`]"
 _PHRASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(expression, re.IGNORECASE))
     for kind, expression in (
+        ("exact", r"\bthe last line is the expected answer itself\b(?P<arg>)"),
+        ("exact", r"\bthe last line states the result as one number\b(?P<arg>)"),
+        ("exact", r"\bthe last line is the label of one option\b(?P<arg>)"),
         ("regex", r"\bmatch(?:es)? the (?:regular expression|regex|pattern)\s*/(?P<arg>.+)/"),
         ("regex", rf"\bmatch(?:es)? the (?:regular expression|regex|pattern)\s*{_QUOTE}"),
         ("section", rf"\bsections? (?:headed|titled|called|named)\s*{_QUOTE}"),

@@ -17,7 +17,7 @@ from skillopt.errors import ConfigError
 BEHAVIOUR_VERSION = 2
 
 Rate = Annotated[float, Field(ge=0, le=1)]
-OutageKind = Literal["500", "refuse", "stall"]
+OutageKind = Literal["500", "529", "refuse", "stall"]
 
 
 class _Options(BaseModel):

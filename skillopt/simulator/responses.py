@@ -65,6 +65,10 @@ def server_error() -> ApiError:
     return ApiError(500, message, "server_error")
 
 
+def overloaded() -> ApiError:
+    return ApiError(529, "Overloaded", "overloaded_error")
+
+
 def over_limit(refusal: Refusal) -> ApiError:
     kind = "requests" if refusal.limit == "rpm" else "tokens"
     message = (

@@ -105,6 +105,26 @@ def hold(credential: str) -> str:
     return f"{PREFIX}hold:{credential}"
 
 
+def rate(credential: str) -> str:
+    return f"{PREFIX}rate:{credential}"
+
+
+def slots(backend: str, credential: str) -> str:
+    return f"{PREFIX}slots:{backend}:{credential}"
+
+
+def concurrency(backend: str, credential: str) -> str:
+    return f"{PREFIX}aimd:{backend}:{credential}"
+
+
+def breaker(endpoint: str) -> str:
+    return f"{PREFIX}breaker:{endpoint}"
+
+
+def throttled(backend: str) -> str:
+    return f"{PREFIX}throttled:{backend}"
+
+
 def worker(backend: str, worker: str) -> str:
     return f"{WORKER_PREFIX}{backend}:{worker}"
 
@@ -176,8 +196,20 @@ TABLE: Final[tuple[Key, ...]] = (
         "what the run is doing right now, for people"),
     Key("so:runlease:<run>", "hash", RUN, "lead, resign", "want, step",
         "owner and until (ms) of the present lead; fence, which only grows"),
-    Key("so:hold:<credential…>", "string", GIVEN, "gateway", "gateway",
+    Key("so:hold:<credential…>", "string", GIVEN, "leave", "admit",
         "no call on this credential while the key exists"),
+    Key("so:rate:<credential…>", "hash", "throttle_ttl_s", "admit, leave", "admit",
+        "calls, tokens: shares of a window that are left at calls_at, tokens_at (ms); largest: "
+        "the share that one call was estimated at"),
+    Key("so:slots:<backend>:<credential…>", "zset", "throttle_ttl_s", "admit, keep, leave",
+        "admit", "calls in flight by the time their slots lapse (ms)"),
+    Key("so:aimd:<backend>:<credential…>", "hash", "throttle_ttl_s", "leave", "admit",
+        "allowed: calls at a time; cooldown: not fewer before (ms); clean: since the last 429 or "
+        "growth (ms)"),
+    Key("so:breaker:<endpoint…>", "hash", "throttle_ttl_s", "admit, leave", "admit",
+        "failures in a row, the last one's said; open_until (ms), then probe and probe_until"),
+    Key("so:throttled:<backend>", "string", GIVEN, "admit", "anyone",
+        "until (ms):why:detail of the last call that had to wait"),
     Key("so:bk:<backend>:<worker…>", "string", "worker_ttl_s", "workers", "anyone",
         "a live worker, as JSON"),
     Key("so:fleet", "set", "worker_ttl_s", "workers", "anyone",

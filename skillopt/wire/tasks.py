@@ -27,7 +27,7 @@ OUTCOME_WORDS = frozenset(
     {
         "scored", "model_failed", "invalid", "cached", "busy", "dead", "quarantined", "refused",
         "abandoned", "lost", "unknown_job", "budget", "throttled", "rate_limited", "server_error",
-        "timeout", "connection", "auth", "unknown_model", "bad_request", "call", "draining",
-        "state_corrupt", "error",
+        "timeout", "connection", "endpoint_down", "auth", "unknown_model", "bad_request", "call",
+        "draining", "state_corrupt", "error",
     }
 )  # fmt: skip

@@ -52,7 +52,7 @@ def _done(adapter: Adapter, lead: Lead) -> None:
 
 
 def _released_and_rested(adapter: Adapter, lead: Lead) -> None:
-    _release(adapter, lead, 20, "throttled: slow down")
+    _release(adapter, lead, 20, "rate_limited: slow down")
     adapter.advance(21)
 
 
@@ -113,7 +113,7 @@ SITUATIONS = [
     Situation(
         "given back, rested",
         _released_and_rested,
-        WantAnswer("j", WantStatus.SEND, reason="throttled: slow down", rounds=1),
+        WantAnswer("j", WantStatus.SEND, reason="rate_limited: slow down", rounds=1),
     ),
     Situation(
         "given back by a worker that stops",
@@ -137,10 +137,10 @@ class TestJobBoard:
 
     def test_a_held_job_says_how_long_and_why(self, adapter: Adapter):
         lead = take_lead(adapter.state)
-        _release(adapter, lead, 20, "throttled: slow down")
+        _release(adapter, lead, 20, "rate_limited: slow down")
         adapter.advance(5)
         answer = want(adapter.state, lead)
-        assert (answer.status, answer.reason) == (WantStatus.HELD, "throttled: slow down")
+        assert (answer.status, answer.reason) == (WantStatus.HELD, "rate_limited: slow down")
         assert answer.rounds == 1
         assert 14 < answer.delay_s <= 15
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from jobs import claim, commit, finished, start, take_lead, want
 from state_adapters import Adapter
 
@@ -76,6 +77,17 @@ class TestJobClaims:
             start(state, lead, owner=f"w{number}")
             assert state.claims.release("j", owner=f"w{number}", delay_s=0, reason="throttled: x")
         assert want(state, lead).lane == "normal"
+
+    @pytest.mark.parametrize("reason", ["draining: the worker stops", "throttled: by 'gpt'"])
+    def test_giving_back_for_no_fault_of_job_or_backend_is_no_round(
+        self, state: State, reason: str
+    ):
+        lead = take_lead(state)
+        for number in range(3):
+            start(state, lead, owner=f"w{number}")
+            assert state.claims.release("j", owner=f"w{number}", delay_s=0, reason=reason)
+        answer = want(state, lead)
+        assert (answer.rounds, answer.reason) == (0, reason)
 
     def test_giving_back_in_quarantine_costs_no_quarantine_claim(self, adapter: Adapter):
         state = adapter.state

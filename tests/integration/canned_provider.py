@@ -28,6 +28,8 @@ Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Received:
     headers: dict[str, str]
     body: dict[str, Any]
+    #: Path and query.
+    path: str = ""
 
 
 @dataclass
@@ -36,8 +38,12 @@ class CannedProvider:
     received: list[Received] = field(default_factory=list)
 
     @property
+    def root_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{self.root_url}/v1"
 
 
 @contextmanager
@@ -48,13 +54,13 @@ def answering(answer: Answer) -> Iterator[CannedProvider]:
 
     async def receive(request: web.Request) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        provider.received.append(Received(headers, await request.json()))
+        provider.received.append(Received(headers, await request.json(), request.path_qs))
         return await answer(request)
 
     async def serve() -> None:
         stop = asyncio.Event()
         app = web.Application()
-        app.router.add_post("/v1/chat/completions", receive)
+        app.router.add_post("/{path:.*}", receive)
         runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
         )

@@ -61,7 +61,7 @@ HELLO = completion({"role": "assistant", "content": "hello"})
         (409, None, ServerFailed),
         (500, None, ServerFailed),
         (503, None, ServerFailed),
-        (529, None, ServerFailed),
+        (529, None, RateLimited),
     ],
 )
 def test_one_request_one_error_of_its_class_and_no_key_in_it(status, code, expected, key) -> None:

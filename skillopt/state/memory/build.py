@@ -10,10 +10,10 @@ from skillopt.state.memory.claims import MemoryClaims
 from skillopt.state.memory.doorbell import MemoryDoorbell
 from skillopt.state.memory.expiring import Clock
 from skillopt.state.memory.fleet import MemoryFleet
-from skillopt.state.memory.holds import MemoryHolds
 from skillopt.state.memory.results import MemoryResults
 from skillopt.state.memory.runs import MemoryRuns
 from skillopt.state.memory.tables import Tables
+from skillopt.state.memory.throttle import MemoryThrottle
 from skillopt.state.ports import State
 
 
@@ -31,6 +31,6 @@ def build(timing: Timing, clock: Clock) -> State:
         runs=MemoryRuns(tables),
         doorbell=MemoryDoorbell(tables),
         budgets=MemoryBudgets(tables),
-        holds=MemoryHolds(tables),
+        throttle=MemoryThrottle(tables),
         fleet=MemoryFleet(tables),
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from skillopt.state.memory.tables import Committed, JobRecord, Tables
 from skillopt.state.ports import (
+    NO_ROUND,
     Claim,
     ClaimStatus,
     Finished,
@@ -91,7 +92,7 @@ class MemoryClaims:
             record.uncount_claim()
             record.held_until = tables.clock() + max(0.0, delay_s)
             record.reason = reason
-            record.rounds += reason.partition(":")[0].strip() != "draining"
+            record.rounds += reason.partition(":")[0].strip() not in NO_ROUND
             tables.ring_waiters(job)
             if drop_run is not None:
                 tables.waiting(job).discard(drop_run)

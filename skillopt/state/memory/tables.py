@@ -9,6 +9,7 @@ from skillopt.domain.timing import Timing
 from skillopt.domain.usage import Role
 from skillopt.errors import Fenced
 from skillopt.state.memory.expiring import Clock, Expiring
+from skillopt.state.memory.traffic import Traffic
 from skillopt.state.ports import Amount, Caps, Lane, Lead, LogEntry, StoredResult, WorkerInfo
 
 
@@ -113,7 +114,7 @@ class Tables:
         self.blobs: Expiring[bytes] = Expiring(clock)
         self.views: Expiring[str] = Expiring(clock)
         self.settled: Expiring[bool] = Expiring(clock)
-        self.holds: Expiring[bool] = Expiring(clock)
+        self.traffic = Traffic(clock)
         self.fleet: Expiring[WorkerInfo] = Expiring(clock)
         self.runs: dict[str, RunRecord] = {}
         self.leads: dict[str, LeadRecord] = {}

@@ -18,25 +18,43 @@ from skillopt.state.ports.board import (
     WantAnswer,
     WantStatus,
 )
-from skillopt.state.ports.budgets import Amount, Budgets, Caps, Holds, Spend
-from skillopt.state.ports.claims import Claim, ClaimStatus, Finished, JobClaims, RenewStatus
+from skillopt.state.ports.budgets import Amount, Budgets, Caps, Spend
+from skillopt.state.ports.claims import (
+    NO_ROUND,
+    Claim,
+    ClaimStatus,
+    Finished,
+    JobClaims,
+    RenewStatus,
+)
 from skillopt.state.ports.fleet import Fleet, WorkerInfo
 from skillopt.state.ports.lead import Lead
 from skillopt.state.ports.results import Blobs, Results, StoredResult
 from skillopt.state.ports.runs import Doorbell, LogEntry, RunInfo, Runs
+from skillopt.state.ports.throttle import (
+    Admission,
+    CallEnd,
+    EndKind,
+    Standing,
+    Throttle,
+    ThrottleScope,
+)
 
 __all__ = [
     "MAX_JOBS_PER_CALL",
+    "NO_ROUND",
+    "Admission",
     "Amount",
     "Blobs",
     "Budgets",
+    "CallEnd",
     "Caps",
     "Claim",
     "ClaimStatus",
     "Doorbell",
+    "EndKind",
     "Finished",
     "Fleet",
-    "Holds",
     "JobBoard",
     "JobClaims",
     "Lane",
@@ -47,8 +65,11 @@ __all__ = [
     "RunInfo",
     "Runs",
     "Spend",
+    "Standing",
     "State",
     "StoredResult",
+    "Throttle",
+    "ThrottleScope",
     "Want",
     "WantAnswer",
     "WantStatus",
@@ -67,5 +88,5 @@ class State:
     runs: Runs
     doorbell: Doorbell
     budgets: Budgets
-    holds: Holds
+    throttle: Throttle
     fleet: Fleet

@@ -1,4 +1,4 @@
-"""What runs may spend and have spent, and credentials that must rest."""
+"""What runs may spend and have spent."""
 
 from __future__ import annotations
 
@@ -73,15 +73,3 @@ class Budgets(Protocol):
         ...
 
     def spend(self, run: str) -> Spend: ...
-
-
-class Holds(Protocol):
-    """Everybody obeys a Retry-After: no call on a held credential before its time."""
-
-    def hold(self, credential: str, *, for_s: float) -> None:
-        """Hold a credential; a longer hold already in force stays."""
-        ...
-
-    def remaining_s(self, credential: str) -> float:
-        """Seconds until calls are allowed; 0 if they are now."""
-        ...

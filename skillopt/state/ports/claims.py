@@ -9,6 +9,10 @@ from typing import Protocol
 
 from skillopt.state.ports.board import Lane
 
+#: Reason codes for giving a job back that say nothing about the job or its backend: a worker
+#: stops, or there are more jobs than the limits of the backend let through.
+NO_ROUND = frozenset({"draining", "throttled"})
+
 
 class ClaimStatus(StrEnum):
     RUN = "run"  # yours: run it
@@ -61,7 +65,7 @@ class JobClaims(Protocol):
     ) -> bool:
         """Give a job back unharmed: its claim is not counted, every waiter is told.
 
-        `reason` is "<code>: <text>"; a reason whose code is not "draining" counts one round. The
+        `reason` is "<code>: <text>"; one round counts unless its code is in NO_ROUND. The
         job is sent again after `delay_s`. `drop_run` stops waiting (its budget refused). False
         if the lease was no longer ours.
         """

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from skillopt.state import keys
-from skillopt.state.ports import Claim, ClaimStatus, Finished, Lane, RenewStatus
+from skillopt.state.ports import NO_ROUND, Claim, ClaimStatus, Finished, Lane, RenewStatus
 from skillopt.state.redis.replies import text
 from skillopt.state.redis.scripts import Argument, Limits, Scripts, chunks
-
-#: The one reason code for giving a job back that says nothing about the job or its backend.
-DRAINING: Final = "draining"
 
 
 class RedisClaims:
@@ -55,7 +51,7 @@ class RedisClaims:
         self, job: str, *, owner: str, delay_s: float, reason: str, drop_run: str | None = None
     ) -> bool:
         limits = self._limits
-        is_round = reason.partition(":")[0].strip() != DRAINING
+        is_round = reason.partition(":")[0].strip() not in NO_ROUND
         reply = self._scripts.call(
             "release",
             (keys.lease(job), keys.job(job), keys.waiters(job)),

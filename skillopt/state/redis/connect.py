@@ -19,10 +19,10 @@ from skillopt.state.redis.budgets import RedisBudgets
 from skillopt.state.redis.claims import RedisClaims
 from skillopt.state.redis.doorbell import RedisDoorbell
 from skillopt.state.redis.fleet import RedisFleet
-from skillopt.state.redis.holds import RedisHolds
 from skillopt.state.redis.results import RedisResults
 from skillopt.state.redis.runs import RedisRuns
 from skillopt.state.redis.scripts import Limits, Scripts
+from skillopt.state.redis.throttle import RedisThrottle
 from skillopt.state.urls import state_url
 
 #: A half-open connection is noticed after this long; blocking reads stay well below it. TCP
@@ -96,7 +96,7 @@ def connect(url: str, timing: Timing) -> RedisState:
         runs=RedisRuns(client, scripts, limits),
         doorbell=RedisDoorbell(client, limits),
         budgets=RedisBudgets(client, scripts, limits),
-        holds=RedisHolds(client, scripts),
+        throttle=RedisThrottle(scripts, timing),
         fleet=RedisFleet(client, scripts, limits),
         client=client,
     )

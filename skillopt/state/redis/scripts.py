@@ -25,7 +25,8 @@ ScriptName = Literal[
     "read", "forget",
     "create", "lead", "resign", "step",
     "reserve", "extend", "settle", "spend",
-    "hold", "workers",
+    "admit", "keep", "leave", "standing", "waits",
+    "workers",
 ]  # fmt: skip
 
 Argument = str | bytes | int

@@ -61,7 +61,7 @@ def status_error(status: int, *, code: str | None = None, message: str = "no", k
         (502, None, ServerFailed),
         (503, None, ServerFailed),
         (504, None, ServerFailed),
-        (529, None, ServerFailed),
+        (529, None, RateLimited),
     ],
 )
 def test_a_status_means_one_class_of_failure(status, code, expected) -> None:

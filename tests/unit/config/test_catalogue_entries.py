@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from config_workspace import resolve_entry as entry
 
+from skillopt.domain.backend import Limits
 from skillopt.domain.usage import Price
 from skillopt.errors import ConfigError
 
@@ -21,13 +22,14 @@ def test_all_keys_of_an_entry_are_taken_over(workspace):
     backend = entry(
         workspace,
         "{kind: openai_chat, model: m-1, base_url: 'https://host/v1/', api_key_env: MY_VAR, "
-        "limits: {concurrency: 3}, price: {input: 1, output: 2.5, cached_input: 0.1}, "
+        "limits: {concurrency: 3, min_concurrency: 2, rpm: 9, tpm: 99}, "
+        "price: {input: 1, output: 2.5, cached_input: 0.1}, "
         "params: {temperature: 0, max_output_tokens: 10, extra_headers: {x-team: a}}, "
         "timeout_s: 9}",
     )
     assert backend.base_url == "https://host/v1"
     assert backend.api_key_env == "MY_VAR"
-    assert backend.limits.concurrency == 3
+    assert backend.limits == Limits(concurrency=3, min_concurrency=2, rpm=9, tpm=99)
     assert backend.price == Price(input=1, output=2.5, cached_input=0.1)
     assert backend.params.temperature == 0
     assert backend.timeout_s == 9
@@ -81,11 +83,10 @@ def test_prices_have_three_forms(workspace, written, price, subscription):
     [
         ("{kind: openai_chat}", "backends.gpt.model is missing; add it"),
         ("{kind: openai_compatible, model: m}", "backends.gpt.base_url is missing; add it"),
-        ("{model: m}", "backends.gpt.kind is missing; give one of openai_chat, openai_compatible"),
+        ("{model: m}", "backends.gpt.kind is missing; give one of "),
         (
-            "{kind: azure_chat, deployment: d}",
-            "kind: 'azure_chat' is not part of this version; known kinds: openai_chat, "
-            "openai_compatible, simulated",
+            "{kind: copilot_cli}",
+            "kind: 'copilot_cli' is not part of this version; known kinds: ",
         ),
         (
             "{kind: openai_caht, model: m}",
@@ -100,8 +101,17 @@ def test_prices_have_three_forms(workspace, written, price, subscription):
             "backends.gpt.limits.concurency is not a known key; did you mean 'concurrency'?",
         ),
         (
-            "{kind: openai_chat, model: m, limits: {rpm: 3}}",
-            "backends.gpt.limits.rpm is not part of this version; remove it",
+            "{kind: openai_chat, model: m, limits: {rpm: 0}}",
+            "backends.gpt.limits.rpm: 0 is too small; give a whole number of at least 1",
+        ),
+        (
+            "{kind: openai_chat, model: m, limits: {tpm: lots}}",
+            "backends.gpt.limits.tpm: 'lots' is not an integer; give a whole number",
+        ),
+        (
+            "{kind: openai_chat, model: m, limits: {concurrency: 4, min_concurrency: 5}}",
+            "backends.gpt.limits.min_concurrency: 5 is more than limits.concurrency, which is 4; "
+            "give at most 4",
         ),
         (
             "{kind: openai_chat, model: m, params: {temperature: hot}}",

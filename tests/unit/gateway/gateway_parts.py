@@ -105,7 +105,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.state = build(Timing(), self.clock)
         self.budgets: Any = self.state.budgets
-        self.holds: Any = self.state.holds
+        self.throttle: Any = self.state.throttle
 
     def wait(self, seconds: float) -> None:
         if seconds:
@@ -117,7 +117,7 @@ class Bench:
             backend=self.backend,
             chat=chat,
             budgets=self.budgets,
-            holds=self.holds,
+            throttle=self.throttle,
             run=run_now,
             monotonic=self.clock,
             uniform=lambda: self.uniform,

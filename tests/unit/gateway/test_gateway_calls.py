@@ -178,63 +178,6 @@ def test_a_retry_needs_budget_too(bench: Bench) -> None:
     assert chat.requests == 2
 
 
-# --- holds --------------------------------------------------------------------------------------
-
-
-def test_everybody_with_the_credential_waits_after_a_429(bench: Bench) -> None:
-    limited = bench.calls(ScriptedChat(failing(RateLimited, 5.0)), wait=_raise_waiting)
-    with pytest.raises(WaitingError):
-        limited.complete(PROMPT)
-    began, started_at = bench.clock.now, []
-    other = ScriptedChat(OK)
-    other.on_request = lambda: started_at.append(bench.clock.now)
-    bench.calls(other).complete(PROMPT)
-    assert started_at[0] >= began + 5.0
-    assert sum(bench.waits) <= 5.0 * 1.1
-
-
-def test_another_credential_does_not_wait(bench: Bench) -> None:
-    bench.state.holds.hold("c1", for_s=5.0)
-    bench.calls(ScriptedChat(OK, credential="c2")).complete(PROMPT)
-    assert bench.waits == []
-
-
-@pytest.mark.parametrize("error", [failing(RateLimited), failing(ServerFailed, 5.0)])
-def test_only_a_429_that_says_how_long_holds_the_credential(bench: Bench, error) -> None:
-    bench.calls(ScriptedChat(error, OK)).complete(PROMPT)
-    bench.clock.now = 1000.0
-    assert bench.state.holds.remaining_s("c1") == 0
-
-
-def test_a_long_hold_gives_the_job_back_without_a_call(bench: Bench) -> None:
-    bench.state.holds.hold("c1", for_s=60.0)
-    chat = ScriptedChat(OK)
-    with pytest.raises(RateLimited, match="'b' is held for 60 s") as raised:
-        bench.calls(chat).complete(PROMPT)
-    assert raised.value.retry_after_s == 60.0
-    assert chat.requests == 0
-    assert bench.waits == []
-
-
-def test_a_long_retry_after_holds_everybody_and_gives_the_job_back(bench: Bench) -> None:
-    with pytest.raises(RateLimited) as raised:
-        bench.calls(ScriptedChat(failing(RateLimited, 90.0), OK)).complete(PROMPT)
-    assert raised.value.retry_after_s == 90.0
-    assert bench.state.holds.remaining_s("c1") == 90.0
-
-
-def test_a_hold_that_others_prolong_again_and_again_ends_at_the_deadline(bench: Bench) -> None:
-    class AlwaysHeld:
-        def remaining_s(self, credential: str) -> float:
-            return 10.0
-
-    bench.holds = AlwaysHeld()
-    with pytest.raises(RateLimited):
-        bench.calls(ScriptedChat(OK)).complete(PROMPT)
-    assert sum(bench.waits) <= bench.policy.total_s
-    assert len(bench.waits) > 1
-
-
 # --- the state is away --------------------------------------------------------------------------
 
 
@@ -247,18 +190,9 @@ def test_a_paid_reply_survives_a_state_that_is_away_when_it_is_settled(bench: Be
     assert bench.spend().reserved == Amount()
 
 
-def test_reserving_and_holds_wait_for_the_state(bench: Bench) -> None:
+def test_reserving_and_the_throttle_wait_for_the_state(bench: Bench) -> None:
     bench.budgets = Flaky(bench.state.budgets, reserve=2)
-    bench.holds = Flaky(bench.state.holds, remaining_s=2, hold=2)
+    bench.throttle = Flaky(bench.state.throttle, admit=2, leave=2)
     chat = ScriptedChat(failing(RateLimited, 1.0), OK)
     assert bench.calls(chat).complete(PROMPT) is OK
     assert chat.requests == 2
-
-
-class WaitingError(Exception):
-    """Raised in place of a wait, so that the caller stays where it is."""
-
-
-def _raise_waiting(seconds: float) -> None:
-    if seconds:
-        raise WaitingError

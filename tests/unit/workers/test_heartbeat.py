@@ -8,21 +8,23 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from throttle_scopes import FREE, hold
 from worker_parts import BACKEND, Port, Workshop, message, rollout, said, until
 
 from skillopt.errors import CallTimeout, StateCorrupt, StateUnavailable
-from skillopt.state.ports import Amount, RenewStatus, WantStatus, WorkerInfo
+from skillopt.state.ports import Amount, RenewStatus, ThrottleScope, WantStatus, WorkerInfo
 from workers.delivery import handle
 from workers.heartbeat import Heartbeat, Held, Stop
 from workers.stopping import JobStopped
 from workers.tasks import rollout as rollout_task
 
 JOB = rollout()
+SCOPE = ThrottleScope(BACKEND.name, "c1", "e1")
 INFO = WorkerInfo("w1", BACKEND.name, BACKEND.fingerprint, 4)
 
 
 def heart(shop: Workshop, **ports: Port) -> Heartbeat:
-    return Heartbeat(replace(shop.state, **ports), INFO, 0.01)
+    return Heartbeat(replace(shop.state, **ports), INFO, 0.01, SCOPE)
 
 
 def claimed(shop: Workshop, heartbeat: Heartbeat) -> Held:
@@ -121,6 +123,19 @@ def test_reservations_of_calls_in_flight_do_not_lapse(shop: Workshop) -> None:
     assert shop.state.budgets.spend("r1").unconfirmed == estimate
 
 
+def test_slots_of_calls_in_flight_do_not_come_back(shop: Workshop) -> None:
+    heartbeat, throttle = heart(shop), shop.state.throttle
+    held = claimed(shop, heartbeat)
+    held.reservations.add("call")
+    assert throttle.admit(SCOPE, FREE, "call", tokens=0).granted
+    for _ in range(4):
+        shop.clock.now += 25
+        heartbeat._beat()
+    assert throttle.standing(SCOPE, FREE).in_flight == 1
+    shop.clock.now += 31
+    assert throttle.standing(SCOPE, FREE).in_flight == 0
+
+
 def test_a_beat_without_the_state_is_missed_and_the_next_one_renews(shop: Workshop) -> None:
     heartbeat = heart(shop, claims=Port(shop.state.claims, renew=[StateUnavailable("away")]))
     claimed(shop, heartbeat)
@@ -207,7 +222,7 @@ def test_a_drained_call_is_cancelled_and_its_job_given_back(shop: Workshop) -> N
 
 
 def test_a_job_that_waits_is_woken_to_stop(shop: Workshop) -> None:
-    shop.state.holds.hold("c1", for_s=15.0)
+    hold(shop.state, "c1", 15.0)
     shop.want(JOB)
     container = shop.container()
     with ThreadPoolExecutor(1) as pool:

@@ -21,6 +21,7 @@ from skillopt.domain.timing import Timing
 from skillopt.domain.usage import Usage
 from skillopt.errors import StateUnavailable
 from skillopt.gateway.retry import RetryPolicy
+from skillopt.gateway.throttling import scope_of
 from skillopt.judges import judge_versions
 from skillopt.loop.jobs import WantedJob
 from skillopt.state.memory.build import build
@@ -142,7 +143,7 @@ class Workshop:
             "policy": RetryPolicy(max_tries=2, base_s=0.001),
             "chat": self.chat,
             "http": self.http,
-            "heartbeat": Heartbeat(state, info, 0.01),
+            "heartbeat": Heartbeat(state, info, 0.01, scope_of(BACKEND, self.chat)),
             "new_id": lambda: next(self.ids),
         }
         return Container(**{**parts, **changes})

@@ -62,3 +62,11 @@ local function settle_lapsed(meter, reservations, estimates, now)
     redis.call('HINCRBY', meter, 'unconfirmed_micro_usd', money)
   end
 end
+
+-- Calls allowed at a time by so:aimd and the bounds of the catalogue; nil if nothing limits them.
+local function allowed_slots(aimd, least, most)
+  local allowed = tonumber(redis.call('HGET', aimd, 'allowed') or '')
+  if allowed then allowed = math.max(allowed, tonumber(least)) end
+  if most ~= '' then allowed = math.min(allowed or tonumber(most), tonumber(most)) end
+  return allowed
+end

@@ -1,0 +1,95 @@
+"""One model behind one or several endpoints that the openai client can ask."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import openai
+
+from skillopt.backends.base import ChatReply
+from skillopt.backends.endpoint_ring import EndpointRing
+from skillopt.backends.openai_errors import translate, without_key
+from skillopt.domain.item import Tool
+from skillopt.domain.messages import Message
+from skillopt.errors import CallError
+
+
+class Api(Protocol):
+    """One of the two ways to ask a model: Chat Completions or Responses."""
+
+    async def ask(
+        self,
+        client: openai.AsyncOpenAI,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        sample: int,
+    ) -> ChatReply:
+        """Ask once; raises what the client raises, or a CallError for an unusable answer."""
+        ...
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One address; `secret` gives what must not appear in a text, if there is anything."""
+
+    host: str
+    client: openai.AsyncOpenAI
+    secret: Callable[[], str | None]
+
+
+async def _nothing_else() -> None:
+    """Close nothing but the clients."""
+
+
+class OpenAIBackend:
+    """A `ChatBackend` that sends each call to one of its endpoints, once.
+
+    After a failure that another try can mend the endpoint is left alone for a while, so that the
+    gateway's next try goes to another one. A refused credential or an unknown deployment is a
+    mistake in the catalogue or in a resource: it is reported with the name of the host, and not
+    hidden by asking elsewhere.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        model: str,
+        endpoints: Sequence[Endpoint],
+        credential: str,
+        *,
+        first: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+        close_also: Callable[[], Awaitable[None]] = _nothing_else,
+    ) -> None:
+        self.credential = credential
+        self._api = api
+        self._model = model
+        self._endpoints = tuple(endpoints)
+        self._ring = EndpointRing(len(endpoints), first)
+        self._clock = clock
+        self._close_also = close_also
+
+    async def complete(
+        self, messages: Sequence[Message], *, tools: Sequence[Tool] = (), sample: int = 0
+    ) -> ChatReply:
+        place = self._ring.choose(self._clock())
+        endpoint = self._endpoints[place]
+        try:
+            return await self._api.ask(endpoint.client, messages, tools, sample)
+        except openai.OpenAIError as error:
+            failure = translate(error, self._model, endpoint.secret())
+        except CallError as error:
+            text = without_key(str(error), endpoint.secret())
+            failure = type(error)(text, retry_after_s=error.retry_after_s)
+        if len(self._endpoints) > 1:
+            retry_after_s = self._ring.failed(place, failure, self._clock())
+            failure = type(failure)(f"{endpoint.host}: {failure}", retry_after_s=retry_after_s)
+        raise failure from None
+
+    async def close(self) -> None:
+        for endpoint in self._endpoints:
+            await endpoint.client.close()
+        await self._close_also()

@@ -1,0 +1,91 @@
+"""The Responses API, as OpenAI, Azure and the simulator speak it.
+
+The whole conversation is sent with every call and nothing is stored at the provider: turns of one
+attempt may be made by different workers, at different endpoints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import openai
+
+from skillopt.backends.base import ChatReply
+from skillopt.backends.openai_chat import SAMPLE_HEADER
+from skillopt.backends.openai_responses_reply import read_response
+from skillopt.domain.backend import Backend
+from skillopt.domain.item import Tool
+from skillopt.domain.messages import Message
+
+
+class Responses:
+    """Asks one model with the parameters of its backend."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def ask(
+        self,
+        client: openai.AsyncOpenAI,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        sample: int,
+    ) -> ChatReply:
+        answer = await client.responses.with_raw_response.create(
+            **self._request(messages, tools, sample)
+        )
+        return read_response(answer.content)
+
+    def _request(
+        self, messages: Sequence[Message], tools: Sequence[Tool], sample: int
+    ) -> dict[str, Any]:
+        params = self._backend.params
+        request: dict[str, Any] = {
+            "model": self._backend.model,
+            "input": [item for message in messages for item in _items(message)],
+            "store": False,
+            "extra_headers": {**params.extra_headers, SAMPLE_HEADER: str(sample)},
+        }
+        if params.extra_body:
+            request["extra_body"] = params.extra_body
+        if params.temperature is not None:
+            request["temperature"] = params.temperature
+        if params.max_output_tokens is not None:
+            request["max_output_tokens"] = params.max_output_tokens
+        if params.reasoning_effort is not None:
+            request["reasoning"] = {"effort": params.reasoning_effort}
+        if tools:
+            request["tools"] = [_tool(tool) for tool in tools]
+        return request
+
+
+def _items(message: Message) -> Iterator[dict[str, Any]]:
+    """Tell one message as items: what was said, then each call or the result of one."""
+    if message.role == "tool":
+        yield {
+            "type": "function_call_output",
+            "call_id": message.tool_call_id,
+            "output": message.content,
+        }
+        return
+    if message.content or not message.tool_calls:
+        yield {"role": message.role, "content": message.content}
+    for call in message.tool_calls:
+        yield {
+            "type": "function_call",
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": call.arguments,
+        }
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters or {"type": "object", "properties": {}},
+        # Strict schemas ask for more than a task's own schema promises.
+        "strict": False,
+    }

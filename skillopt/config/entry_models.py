@@ -1,0 +1,78 @@
+"""The keys that each kind of backend takes in the catalogue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from skillopt.domain.backend import AzureAuth, BackendKind, Limits, Params
+
+
+class Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str
+    revision: str | None = Field(default=None, min_length=1)
+    params: Params = Params()
+    limits: Limits = Limits()
+    timeout_s: float = Field(default=120.0, gt=0, le=86_400)
+    #: Read by hand: a number, a word or a mapping.
+    price: object = None
+
+
+class OpenAIEntry(Entry):
+    """OpenAI itself, through either of its two APIs."""
+
+    model: str = Field(min_length=1)
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+
+
+class OpenAICompatibleEntry(Entry):
+    model: str = Field(min_length=1)
+    base_url: str
+    api_key_env: str | None = None
+
+
+class AnthropicEntry(Entry):
+    """Anthropic's Messages API, or a server that speaks it."""
+
+    model: str = Field(min_length=1)
+    base_url: str | None = None
+    api_key_env: str | None = "ANTHROPIC_API_KEY"
+    #: Hosts besides Anthropic's that may be sent the key.
+    allowed_hosts: list[str] = Field(default_factory=list)
+
+
+class AzureEntry(Entry):
+    """A deployment on Azure, through either API."""
+
+    deployment: str
+    #: Read by hand: a list of addresses, or of mappings of `url` and `api_key_env`.
+    endpoints: object
+    auth: AzureAuth = "default"
+    api_key_env: str | None = None
+    api_version: str | None = None
+    scope: str | None = None
+    client_id: str | None = None
+
+
+class SimulatedEntry(Entry):
+    model: str = Field(default="sim", min_length=1)
+    base_url: str | None = None
+    #: Options of the simulator that is started if there is no base_url.
+    simulator: dict[str, Any] = Field(default_factory=dict)
+
+
+AnyEntry = AnthropicEntry | OpenAIEntry | OpenAICompatibleEntry | AzureEntry | SimulatedEntry
+KINDS: dict[BackendKind, type[AnyEntry]] = {
+    "anthropic_messages": AnthropicEntry,
+    "azure_chat": AzureEntry,
+    "azure_responses": AzureEntry,
+    "openai_chat": OpenAIEntry,
+    "openai_compatible": OpenAICompatibleEntry,
+    "openai_responses": OpenAIEntry,
+    "simulated": SimulatedEntry,
+}
+LATER_KINDS = frozenset({"claude_cli", "codex_cli", "copilot_cli"})
