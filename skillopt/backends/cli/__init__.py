@@ -1,0 +1,1 @@
+"""Agent programs (Claude Code, Codex, Copilot) as backends: one program run is one attempt."""
