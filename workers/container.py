@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from skillopt import __version__
-from skillopt.backends.base import ChatBackend, ChatReply
+from skillopt.backends.base import ChatBackend
 from skillopt.backends.registry import open_backend
 from skillopt.domain.backend import Backend
 from skillopt.domain.timing import Timing
@@ -24,6 +25,8 @@ from workers.http_loop import HttpLoop
 from workers.inputs import Inputs
 from workers.patience import patiently
 from workers.stopping import JobStopped
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,12 @@ class Container:
             if held.stopped.wait(seconds):
                 raise JobStopped(held.stop or Stop.DRAINING)
 
-        def run(coroutine: object) -> ChatReply:
+        def run(coroutine: Coroutine[Any, Any, T]) -> T:
             if held.stop is not None:
-                coroutine.close()  # type: ignore[attr-defined]  # never awaited: no warning
+                coroutine.close()  # never awaited: no warning
                 raise JobStopped(held.stop)
             try:
-                return self.http.call(coroutine, held, self.backend.timeout_s)  # type: ignore[arg-type]
+                return self.http.call(coroutine, held, self.backend.timeout_s)
             except TimeoutError:
                 raise CallTimeout(f"no answer within {self.backend.timeout_s:g} s") from None
 

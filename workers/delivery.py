@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from skillopt.domain.backend import Backend, Params
 from skillopt.domain.jobs import JobKind, JobSpec, decode_spec
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.results import InvalidBody, JudgementBody, Receipt, ReplyBody
@@ -89,6 +90,19 @@ def _deliver(container: Container, kind: JobKind, message: TryJob, run: Runner) 
         container.heartbeat.remove(held)
 
 
+def _require_backend(backend: Backend, spec: JobSpec) -> None:
+    """Refuse a job that another model must do; one that asks no model can be done anywhere."""
+    if spec.backend is None:
+        return
+    params = None if spec.params is None else Params.model_validate(spec.params)
+    ours = backend.using(params).fingerprint
+    if spec.backend != ours:
+        raise Refused(
+            f"backend {backend.name!r} differs: the run wants {spec.backend[:16]}, this worker "
+            f"has {ours[:16]}"
+        )
+
+
 def _run_claimed(
     container: Container,
     kind: JobKind,
@@ -101,12 +115,7 @@ def _run_claimed(
         spec = decode_spec(message.job, encoded)
         if spec.kind != kind:
             raise Refused(f"a {spec.kind} job came in a {kind} message")
-        backend = getattr(spec, "backend", container.backend.fingerprint)
-        if backend != container.backend.fingerprint:
-            raise Refused(
-                f"backend {container.backend.name!r} differs: the run wants "
-                f"{backend[:16]}, this worker has {container.backend.fingerprint[:16]}"
-            )
+        _require_backend(container.backend, spec)
         finished = run(container, spec, message, held)
         patiently(lambda: container.state.claims.commit(finished, owner=held.owner))
         return LedgerLine.model_validate_json(finished[-1].line).outcome

@@ -14,11 +14,12 @@ from skillopt.backends.anthropic_request import request_body
 from skillopt.backends.base import ChatReply
 from skillopt.backends.credentials import key_of
 from skillopt.backends.openai_chat import SAMPLE_HEADER
-from skillopt.domain.backend import Backend
+from skillopt.domain.backend import Backend, Params
 from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.hosts import ANTHROPIC_HOST, is_loopback, may_have_anthropic_key
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message
+from skillopt.domain.reply_schema import ReplySchema
 from skillopt.errors import ConfigError
 
 API_VERSION = "2023-06-01"
@@ -61,15 +62,21 @@ class AnthropicMessages:
             )
 
     async def complete(
-        self, messages: Sequence[Message], *, tools: Sequence[Tool] = (), sample: int = 0
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        sample: int = 0,
+        params: Params | None = None,
+        schema: ReplySchema | None = None,
     ) -> ChatReply:
-        backend = self._backend
+        backend = self._backend.using(params)
         body = request_body(backend.model, backend.params, messages, tools)
         try:
             async with self._session.post(
                 self._url,
                 json=body,
-                headers=self._headers(sample),
+                headers=self._headers(sample, backend.params),
                 proxy=self._proxy,
                 allow_redirects=False,  # a key goes where the catalogue says, and nowhere else
             ) as answer:
@@ -84,10 +91,10 @@ class AnthropicMessages:
     async def close(self) -> None:
         await self._session.close()
 
-    def _headers(self, sample: int) -> dict[str, str]:
+    def _headers(self, sample: int, params: Params) -> dict[str, str]:
         named = {
             "anthropic-version": API_VERSION,
-            **{name.lower(): value for name, value in self._backend.params.extra_headers.items()},
+            **{name.lower(): value for name, value in params.extra_headers.items()},
             SAMPLE_HEADER: str(sample),
         }
         return named if self._api_key is None else {**named, "x-api-key": self._api_key}

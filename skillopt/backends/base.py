@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from skillopt.domain.backend import Params
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message, ToolCall
+from skillopt.domain.reply_schema import ReplySchema
 from skillopt.domain.usage import Usage
 
 
@@ -33,7 +35,17 @@ class ChatBackend(Protocol):
     credential: str
 
     async def complete(
-        self, messages: Sequence[Message], *, tools: Sequence[Tool] = (), sample: int = 0
-    ) -> ChatReply: ...
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        sample: int = 0,
+        params: Params | None = None,
+        schema: ReplySchema | None = None,
+    ) -> ChatReply:
+        """Ask once. `params` takes the place of the backend's own; `schema` is requested if the
+        server can enforce one, else it is left to the prompt.
+        """
+        ...
 
     async def close(self) -> None: ...

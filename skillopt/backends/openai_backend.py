@@ -12,8 +12,11 @@ import openai
 from skillopt.backends.base import ChatReply
 from skillopt.backends.endpoint_ring import EndpointRing
 from skillopt.backends.openai_errors import translate, without_key
+from skillopt.backends.question import Question
+from skillopt.domain.backend import Backend, Params
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message
+from skillopt.domain.reply_schema import ReplySchema
 from skillopt.errors import CallError
 
 
@@ -23,9 +26,7 @@ class Api(Protocol):
     async def ask(
         self,
         client: openai.AsyncOpenAI,
-        messages: Sequence[Message],
-        tools: Sequence[Tool],
-        sample: int,
+        question: Question,
     ) -> ChatReply:
         """Ask once; raises what the client raises, or a CallError for an unusable answer."""
         ...
@@ -56,7 +57,7 @@ class OpenAIBackend:
     def __init__(
         self,
         api: Api,
-        model: str,
+        backend: Backend,
         endpoints: Sequence[Endpoint],
         credential: str,
         *,
@@ -66,19 +67,27 @@ class OpenAIBackend:
     ) -> None:
         self.credential = credential
         self._api = api
-        self._model = model
+        self._model = backend.model
+        self._params = backend.params
         self._endpoints = tuple(endpoints)
         self._ring = EndpointRing(len(endpoints), first)
         self._clock = clock
         self._close_also = close_also
 
     async def complete(
-        self, messages: Sequence[Message], *, tools: Sequence[Tool] = (), sample: int = 0
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        sample: int = 0,
+        params: Params | None = None,
+        schema: ReplySchema | None = None,
     ) -> ChatReply:
+        question = Question(messages, tools, sample, params or self._params, schema)
         place = self._ring.choose(self._clock())
         endpoint = self._endpoints[place]
         try:
-            return await self._api.ask(endpoint.client, messages, tools, sample)
+            return await self._api.ask(endpoint.client, question)
         except openai.OpenAIError as error:
             failure = translate(error, self._model, endpoint.secret())
         except CallError as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import openai
 
 from skillopt.backends.base import ChatReply
 from skillopt.backends.openai_reply import read_reply
+from skillopt.backends.question import Question
 from skillopt.domain.backend import Backend, BackendKind
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message
@@ -29,23 +29,17 @@ class ChatCompletions:
     async def ask(
         self,
         client: openai.AsyncOpenAI,
-        messages: Sequence[Message],
-        tools: Sequence[Tool],
-        sample: int,
+        question: Question,
     ) -> ChatReply:
         # The raw answer: the client's own types are not checked, and servers send anything.
-        answer = await client.chat.completions.with_raw_response.create(
-            **self._request(messages, tools, sample)
-        )
+        answer = await client.chat.completions.with_raw_response.create(**self._request(question))
         return read_reply(answer.content)
 
-    def _request(
-        self, messages: Sequence[Message], tools: Sequence[Tool], sample: int
-    ) -> dict[str, Any]:
-        params = self._backend.params
+    def _request(self, question: Question) -> dict[str, Any]:
+        params, sample = question.params, question.sample
         request: dict[str, Any] = {
             "model": self._backend.model,
-            "messages": [_message(message) for message in messages],
+            "messages": [_message(message) for message in question.messages],
             "extra_headers": {**params.extra_headers, SAMPLE_HEADER: str(sample)},
         }
         if params.extra_body:
@@ -60,8 +54,8 @@ class ChatCompletions:
             request["reasoning_effort"] = params.reasoning_effort
         if params.seed is not None:
             request["seed"] = params.seed + sample
-        if tools:
-            request["tools"] = [_tool(tool) for tool in tools]
+        if question.tools:
+            request["tools"] = [_tool(tool) for tool in question.tools]
         return request
 
 

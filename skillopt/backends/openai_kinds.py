@@ -56,9 +56,7 @@ def _at_one_address(backend: Backend, environ: Mapping[str, str], api: Api) -> O
     client = open_client(url, key or NO_KEY, backend.timeout_s)
     # The key's hash, so that the name of a hold says nothing about the key.
     credential = text_hash(f"{client.base_url}|{key}")[:16]
-    return OpenAIBackend(
-        api, backend.model, [Endpoint(_host(url), client, lambda: key)], credential
-    )
+    return OpenAIBackend(api, backend, [Endpoint(_host(url), client, lambda: key)], credential)
 
 
 def _on_azure(backend: Backend, environ: Mapping[str, str], api: Api) -> OpenAIBackend:
@@ -89,9 +87,7 @@ def _with_keys(
         client = open_azure_client(endpoint.url, key, access.api_version, backend.timeout_s)
         endpoints.append(Endpoint(_host(endpoint.url), client, _always(key)))
         keyed.append([endpoint.url, key])
-    return OpenAIBackend(
-        api, backend.model, endpoints, digest(keyed)[:16], first=_anywhere(endpoints)
-    )
+    return OpenAIBackend(api, backend, endpoints, digest(keyed)[:16], first=_anywhere(endpoints))
 
 
 def with_tokens(
@@ -110,7 +106,7 @@ def with_tokens(
     credential = digest([*signed_in, *(endpoint.url for endpoint in access.endpoints)])[:16]
     return OpenAIBackend(
         api,
-        backend.model,
+        backend,
         endpoints,
         credential,
         first=_anywhere(endpoints),

@@ -6,7 +6,7 @@ attempt may be made by different workers, at different endpoints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import openai
@@ -14,6 +14,7 @@ import openai
 from skillopt.backends.base import ChatReply
 from skillopt.backends.openai_chat import SAMPLE_HEADER
 from skillopt.backends.openai_responses_reply import read_response
+from skillopt.backends.question import Question
 from skillopt.domain.backend import Backend
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message
@@ -28,22 +29,16 @@ class Responses:
     async def ask(
         self,
         client: openai.AsyncOpenAI,
-        messages: Sequence[Message],
-        tools: Sequence[Tool],
-        sample: int,
+        question: Question,
     ) -> ChatReply:
-        answer = await client.responses.with_raw_response.create(
-            **self._request(messages, tools, sample)
-        )
+        answer = await client.responses.with_raw_response.create(**self._request(question))
         return read_response(answer.content)
 
-    def _request(
-        self, messages: Sequence[Message], tools: Sequence[Tool], sample: int
-    ) -> dict[str, Any]:
-        params = self._backend.params
+    def _request(self, question: Question) -> dict[str, Any]:
+        params, sample = question.params, question.sample
         request: dict[str, Any] = {
             "model": self._backend.model,
-            "input": [item for message in messages for item in _items(message)],
+            "input": [item for message in question.messages for item in _items(message)],
             "store": False,
             "extra_headers": {**params.extra_headers, SAMPLE_HEADER: str(sample)},
         }
@@ -55,8 +50,8 @@ class Responses:
             request["max_output_tokens"] = params.max_output_tokens
         if params.reasoning_effort is not None:
             request["reasoning"] = {"effort": params.reasoning_effort}
-        if tools:
-            request["tools"] = [_tool(tool) for tool in tools]
+        if question.tools:
+            request["tools"] = [_tool(tool) for tool in question.tools]
         return request
 
 

@@ -113,6 +113,10 @@ class Backend(_Record):
         named = (self.api_key_env, *(endpoint.api_key_env for endpoint in endpoints))
         return tuple(dict.fromkeys(name for name in named if name))
 
+    def using(self, params: Params | None) -> Backend:
+        """Give the backend as a role uses it: with these parameters instead of its own."""
+        return self if params is None else self.model_copy(update={"params": params})
+
     @property
     def fingerprint(self) -> str:
         return digest(

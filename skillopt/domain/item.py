@@ -120,6 +120,16 @@ class Tool(_Record):
     result: str = ""
 
 
+class Attachment(_Record):
+    """A file that comes with a task; its bytes are the blob of that hash."""
+
+    #: Relative, with forward slashes, inside the folder the agent works in.
+    path: str
+    sha256: str
+    media_type: str
+    size: int = Field(ge=0)
+
+
 class TaskPrompt(_Record):
     """The part of a task that the target sees: all that a rollout depends on."""
 
@@ -127,6 +137,7 @@ class TaskPrompt(_Record):
     context: str = ""
     system: str = ""
     tools: tuple[Tool, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def hash(self) -> str:

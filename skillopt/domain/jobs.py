@@ -8,7 +8,7 @@ referred to by hash; the blobs hold them.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -58,16 +58,23 @@ class RolloutSpec(_Spec):
     prompt: str
     template: str
     backend: str
+    #: All parameters of the call, if the role changes any; `backend` has them in already.
+    params: dict[str, Any] | None = None
     sample: int = 0
 
 
 class JudgeSpec(_Spec):
-    """One judgement of one reply."""
+    """One judgement of one reply; the fields below `reply` are those of a judge that is a model."""
 
     kind: Literal["judge"] = "judge"
     judge: str
     version: int
     reply: str
+    #: The task as the target saw it, and the template that puts both to the judge.
+    prompt: str | None = None
+    template: str | None = None
+    backend: str | None = None
+    params: dict[str, Any] | None = None
 
 
 class OptimizeSpec(_Spec):
@@ -77,6 +84,9 @@ class OptimizeSpec(_Spec):
     stage: OptimizeStage
     messages: str
     backend: str
+    params: dict[str, Any] | None = None
+    #: Blob of the `ReplySchema` that is requested.
+    reply_schema: str | None = None
     sample: int = 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from skillopt.domain.fingerprint import canonical_json
 from skillopt.errors import StateCorrupt
@@ -18,11 +18,22 @@ class ToolCall(BaseModel):
     arguments: str = "{}"
 
 
+class Image(BaseModel):
+    """A picture beside a text. Only its name is stored: the bytes are a blob of that hash."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    media_type: str
+    sha256: str
+    data: bytes = Field(default=b"", exclude=True, repr=False)
+
+
 class Message(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
+    images: tuple[Image, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
 

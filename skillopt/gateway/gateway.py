@@ -7,15 +7,16 @@ before the reservation, so that calls which wait keep no budget from those that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from skillopt.backends.base import ChatBackend, ChatReply
-from skillopt.domain.backend import Backend
+from skillopt.domain.backend import Backend, Params
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message
+from skillopt.domain.reply_schema import ReplySchema
 from skillopt.domain.usage import Role, Usage, cost_micro_usd
 from skillopt.errors import BudgetExhausted, CallError
 from skillopt.gateway.retry import RetryPolicy
@@ -37,6 +38,34 @@ class Patience(Protocol):
     def __call__(self, operation: Callable[[], T], /) -> T: ...
 
 
+class Answer(Protocol):
+    """What every kind of request brings."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def usage(self) -> Usage: ...
+
+
+R = TypeVar("R", bound=Answer)
+
+
+@dataclass(frozen=True)
+class Request(Generic[R]):
+    """One request that may be sent several times, and what it is expected to take."""
+
+    ask: Callable[[], Coroutine[Any, Any, R]]
+    expected: Usage
+    prompt_tokens: int
+
+
+class RunCall(Protocol):
+    """Runs a coroutine of the backend to its end, or cancels it."""
+
+    def __call__(self, coroutine: Coroutine[Any, Any, R], /) -> R: ...
+
+
 @dataclass(frozen=True)
 class Gateway:
     """The way to one backend from one worker process."""
@@ -45,8 +74,7 @@ class Gateway:
     chat: ChatBackend
     budgets: Budgets
     throttle: Throttle
-    #: Runs a coroutine of the backend to its end, or cancels it.
-    run: Callable[..., ChatReply]
+    run: RunCall
     monotonic: Callable[[], float]
     uniform: Callable[[], float]
     new_id: Callable[[], str]
@@ -74,14 +102,32 @@ class JobCalls:
     micro_usd: int = 0
 
     def complete(
-        self, messages: Sequence[Message], *, tools: Sequence[Tool] = (), sample: int = 0
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[Tool] = (),
+        sample: int = 0,
+        params: Params | None = None,
+        schema: ReplySchema | None = None,
     ) -> ChatReply:
         """Make one call; raises a `CallError` when no try succeeded."""
+        chat = self.gateway.chat
+        used = params or self.gateway.backend.params
+
+        def ask() -> Coroutine[Any, Any, ChatReply]:
+            return chat.complete(messages, tools=tools, sample=sample, params=params, schema=schema)
+
+        prompt_tokens = _tokens_of(messages)
+        expected = Usage(prompt_tokens, used.max_output_tokens or DEFAULT_OUTPUT_TOKENS)
+        return self._call(Request(ask, expected, prompt_tokens))
+
+    def _call(self, request: Request[R]) -> R:
+        """Send a request until it brings a reply or no further try is worth it."""
         gateway, failures = self.gateway, 0
         started = gateway.monotonic()
         while True:
             try:
-                return self._try(messages, tools, sample, started)
+                return self._try(request, started)
             except CallError as error:
                 failures += 1
                 delay = gateway.policy.delay_s(failures, error, gateway.uniform)
@@ -92,22 +138,17 @@ class JobCalls:
                     raise
                 self.wait(delay)
 
-    def _try(
-        self, messages: Sequence[Message], tools: Sequence[Tool], sample: int, started: float
-    ) -> ChatReply:
+    def _try(self, request: Request[R], started: float) -> R:
         """Make one request, in its turn and within the budget."""
-        gateway = self.gateway
-        limit = gateway.backend.params.max_output_tokens or DEFAULT_OUTPUT_TOKENS
-        expected = Usage(_tokens_of(messages), limit)
-        call = gateway.new_id()
-        self._await_turn(call, expected.total_tokens, started)
-        charged = expected.total_tokens
+        call = self.gateway.new_id()
+        charged = request.expected.total_tokens
+        self._await_turn(call, charged, started)
         end = CallEnd("unsent", charged)
         try:
             self.wait(0)  # a job that was told to stop reserves nothing any more
-            self._reserve(call, expected)
+            self._reserve(call, request.expected)
             end = CallEnd("unknown", charged, charged)  # if it is cut
-            reply, taken = self._send(call, messages, tools, sample)
+            reply, taken = self._send(call, request)
             end = CallEnd("ok", charged, taken.total_tokens)
             return reply
         except CallError as error:
@@ -134,15 +175,13 @@ class JobCalls:
         limits = gateway.backend.limits
         gateway.patiently(lambda: gateway.throttle.leave(gateway.scope, limits, call, end))
 
-    def _send(
-        self, call: str, messages: Sequence[Message], tools: Sequence[Tool], sample: int
-    ) -> tuple[ChatReply, Usage]:
+    def _send(self, call: str, request: Request[R]) -> tuple[R, Usage]:
         taken = Usage()
         try:
-            reply = self.gateway.run(
-                self.gateway.chat.complete(messages, tools=tools, sample=sample)
-            )
-            taken = reply.usage if not reply.usage.estimated else _estimate(messages, reply.text)
+            reply = self.gateway.run(request.ask())
+            taken = reply.usage
+            if taken.estimated:
+                taken = Usage(request.prompt_tokens, _tokens(reply.text), estimated=True)
             return reply, taken
         finally:
             self._settle(call, taken)
@@ -181,9 +220,8 @@ class JobCalls:
 
 
 def _tokens_of(messages: Sequence[Message]) -> int:
-    return sum(-(-len(message.content) // CHARACTERS_PER_TOKEN) for message in messages)
+    return sum(_tokens(message.content) for message in messages)
 
 
-def _estimate(messages: Sequence[Message], text: str) -> Usage:
-    output = -(-len(text) // CHARACTERS_PER_TOKEN)
-    return Usage(_tokens_of(messages), output, estimated=True)
+def _tokens(text: str) -> int:
+    return -(-len(text) // CHARACTERS_PER_TOKEN)

@@ -38,7 +38,15 @@ class ScriptedChat:
         self.requests = 0
         self.on_request: Callable[[], object] = lambda: None
 
-    async def complete(self, messages: Any, *, tools: Any = (), sample: int = 0) -> ChatReply:
+    async def complete(
+        self,
+        messages: Any,
+        *,
+        tools: Any = (),
+        sample: int = 0,
+        params: Any = None,
+        schema: Any = None,
+    ) -> ChatReply:
         self.requests += 1
         self.on_request()
         line = self.script.pop(0) if len(self.script) > 1 else self.script[0]

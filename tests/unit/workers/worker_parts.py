@@ -62,7 +62,13 @@ class Chat:
         self.hanging = threading.Event()
 
     async def complete(
-        self, messages: Sequence[Message], *, tools: Any = (), sample: int = 0
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Any = (),
+        sample: int = 0,
+        params: Any = None,
+        schema: Any = None,
     ) -> ChatReply:
         self.requests.append(tuple(messages))
         if self.hangs:
