@@ -15,6 +15,7 @@
     │   ├── AuthFailed · UnknownModel · BadRequest                          fatal for the backend
     │   ├── ContentFiltered                                                 fatal for the task
     │   ├── BudgetExhausted                                                 fatal for the run
+    │   ├── BudgetHeld                                                      not sent: tried again
     │   └── Throttled · EndpointDown                                        not sent: given back
     ├── ReplyError             the model's reply does not have the form it was asked for
     ├── WireError              a queue message that this version does not understand
@@ -25,7 +26,7 @@ Each class has a `code` for machines; its docstring is the default message.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class SkillOptError(Exception):
@@ -98,6 +99,26 @@ class CallError(SkillOptError):
     """A model call failed for a reason outside the model."""
 
     code = "call"
+    #: Whether the provider may have made, and billed, a reply that did not reach us: by default,
+    #: and for the one failure that says otherwise.
+    may_be_billed: bool = False
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        retry_after_s: float | None = None,
+        may_be_billed: bool | None = None,
+    ) -> None:
+        super().__init__(message, retry_after_s=retry_after_s)
+        if may_be_billed is not None:
+            self.may_be_billed = may_be_billed
+
+    def told_as(self, message: str) -> Self:
+        """Give the same failure in other words."""
+        return type(self)(
+            message, retry_after_s=self.retry_after_s, may_be_billed=self.may_be_billed
+        )
 
 
 class RateLimited(CallError):
@@ -119,6 +140,7 @@ class CallTimeout(CallError):
 
     code = "timeout"
     retryable = True
+    may_be_billed = True
 
 
 class ConnectionFailed(CallError):
@@ -126,6 +148,7 @@ class ConnectionFailed(CallError):
 
     code = "connection"
     retryable = True
+    may_be_billed = True
 
 
 class AuthFailed(CallError):
@@ -153,9 +176,16 @@ class ContentFiltered(CallError):
 
 
 class BudgetExhausted(CallError):
-    """The run's budget does not allow another call."""
+    """The budget of whoever pays does not allow another call."""
 
     code = "budget"
+
+
+class BudgetHeld(CallError):
+    """The call was not sent: calls in flight may take what is left of the budget."""
+
+    code = "budget_held"
+    retryable = True
 
 
 class Throttled(CallError):

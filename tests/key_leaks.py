@@ -1,4 +1,4 @@
-"""A key without a TTL that does not live with its run stays for ever: no test may leave one."""
+"""A key without a TTL that the key schema does not allow stays for ever: no test may leave one."""
 
 from __future__ import annotations
 
@@ -15,6 +15,4 @@ def leaked_keys(url: str) -> list[str]:
     """
     with redis.Redis.from_url(state_url(url), decode_responses=True) as client:
         names = sorted(client.scan_iter(match=f"{keys.PREFIX}*", count=1000))
-        return [
-            name for name in names if client.ttl(name) == -1 and not keys.lives_with_its_run(name)
-        ]
+        return [name for name in names if client.ttl(name) == -1 and not keys.may_stay(name)]

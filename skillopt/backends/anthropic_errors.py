@@ -5,22 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import aiohttp
 
-from skillopt.backends.openai_errors import clean, retry_after_s
-from skillopt.errors import (
-    AuthFailed,
-    BadRequest,
-    CallError,
-    CallTimeout,
-    ConnectionFailed,
-    ContentFiltered,
-    RateLimited,
-    ServerFailed,
-    UnknownModel,
-)
+from skillopt.backends.failures import Told, failure, told_by
+from skillopt.backends.retry_after import retry_after_s
+from skillopt.errors import CallError, CallTimeout, ConnectionFailed
 
 #: The API has no type for these refusals: it tells them from other bad requests by its words.
 _FILTERED = re.compile(r"content[ -]filter", re.IGNORECASE)
@@ -37,47 +28,42 @@ class Refused:
     body: bytes
 
 
-def translate(refused: Refused, model: str, api_key: str | None) -> CallError:
+def translate(
+    refused: Refused, model: str, api_key: str | None, *, form_asked: bool = False
+) -> CallError:
     """Give the class of failure that a status and its body mean."""
-    status = refused.status
-    kind, message, code = _told(refused.body)
-    said = clean(f"HTTP {status} {kind}: {message}".replace(" :", ":"), api_key)
-    wait_s = retry_after_s(refused.headers)
-    no_credit = status == 400 and _NO_CREDIT.search(message)
-    if status == 402 or no_credit or (status == 429 and code == _SPEND_LIMIT):
-        return AuthFailed(f"HTTP {status}: the account has no credit left")
-    if status in {429, 529}:
-        # Overload (529) is a request to slow down too, though not by a limit of ours.
-        return RateLimited(said, retry_after_s=wait_s)
-    if status in {401, 403}:
-        return AuthFailed(f"HTTP {status}: the provider refused the credential")
-    if status == 404:
-        return UnknownModel(f"HTTP 404: the endpoint or the model {model!r} does not exist")
-    if status == 400 and _FILTERED.search(message):
-        return ContentFiltered(said)
-    if status in {408, 409, 425} or status >= 500:
-        return ServerFailed(said, retry_after_s=wait_s)
-    if status < 400:
-        return BadRequest(f"HTTP {status}: the server sends elsewhere; correct base_url")
-    return BadRequest(said)
+    wait_s = retry_after_s(refused.status, refused.headers)
+    told = told_in(_json(refused.body), refused.status)
+    return failure(told, model, api_key, wait_s=wait_s, form_asked=form_asked)
+
+
+def told_in(raw: object, status: int, *, within_200: bool = False) -> Told:
+    """Read an error of the API; of a body in another form, what can be understood."""
+    error = raw.get("error", raw) if isinstance(raw, Mapping) else raw
+    told = told_by(error, status, within_200=within_200)
+    details = error.get("details") if isinstance(error, Mapping) else None
+    spent = isinstance(details, Mapping) and details.get("error_code") == _SPEND_LIMIT
+    bad = told.status == 400
+    return replace(
+        told,
+        code=told.code or told.kind,
+        filtered=told.filtered or (bad and _FILTERED.search(told.message) is not None),
+        no_credit=told.no_credit or spent or (bad and _NO_CREDIT.search(told.message) is not None),
+    )
 
 
 def without_answer(error: TimeoutError | aiohttp.ClientError) -> CallError:
     """Tell a timeout from a broken connection."""
     if isinstance(error, TimeoutError):
         return CallTimeout("the provider did not answer in time")
-    return ConnectionFailed(f"the provider cannot be reached ({type(error).__name__})")
+    name = type(error).__name__
+    # A connection that was never made carried nothing.
+    sent = not isinstance(error, aiohttp.ClientConnectorError)
+    return ConnectionFailed(f"the provider cannot be reached ({name})", may_be_billed=sent)
 
 
-def _told(body: bytes) -> tuple[str, str, str]:
-    """Read type, message and code of an error; empty texts where the body has another form."""
+def _json(body: bytes) -> object:
     try:
-        raw = json.loads(body)
+        return json.loads(body)
     except (ValueError, RecursionError):
-        return "", "", ""
-    error = raw.get("error") if isinstance(raw, dict) else None
-    if not isinstance(error, dict):
-        return "", "", ""
-    details = error.get("details")
-    code = details.get("error_code") if isinstance(details, dict) else None
-    return str(error.get("type") or ""), str(error.get("message") or ""), str(code or "")
+        return None

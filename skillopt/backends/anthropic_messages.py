@@ -8,19 +8,21 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from skillopt.backends.answer_size import bounded
 from skillopt.backends.anthropic_errors import Refused, translate, without_answer
 from skillopt.backends.anthropic_reply import read_reply
 from skillopt.backends.anthropic_request import request_body
 from skillopt.backends.base import ChatReply
 from skillopt.backends.credentials import key_of
-from skillopt.backends.openai_chat import SAMPLE_HEADER
+from skillopt.backends.failures import without_key
+from skillopt.backends.redaction import reply_without
 from skillopt.domain.backend import Backend, Params
 from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.hosts import ANTHROPIC_HOST, is_loopback, may_have_anthropic_key
 from skillopt.domain.item import Tool
-from skillopt.domain.messages import Message
+from skillopt.domain.messages import SAMPLE_HEADER, Message
 from skillopt.domain.reply_schema import ReplySchema
-from skillopt.errors import ConfigError
+from skillopt.errors import CallError, ConfigError
 
 API_VERSION = "2023-06-01"
 
@@ -50,11 +52,6 @@ class AnthropicMessages:
                 f"backend {backend.name!r} has no params.max_output_tokens, which the Messages "
                 "API requires; give one"
             )
-        if key is not None and not (key.isascii() and key.isprintable()):
-            raise ConfigError(
-                f"the environment variable {backend.api_key_env!r} holds characters that no "
-                "header can carry; export the key again, without line breaks"
-            )
         if key is not None and not may_have_anthropic_key(self._url, backend.allowed_hosts):
             raise ConfigError(
                 f"backend {backend.name!r} would send its key to {backend.base_url!r}; use https "
@@ -71,7 +68,7 @@ class AnthropicMessages:
         schema: ReplySchema | None = None,
     ) -> ChatReply:
         backend = self._backend.using(params)
-        body = request_body(backend.model, backend.params, messages, tools)
+        body = request_body(backend, messages, tools, schema)
         try:
             async with self._session.post(
                 self._url,
@@ -80,13 +77,18 @@ class AnthropicMessages:
                 proxy=self._proxy,
                 allow_redirects=False,  # a key goes where the catalogue says, and nowhere else
             ) as answer:
-                content = await answer.read()
+                parts = [part async for part in bounded(answer.content.iter_any())]
         except (TimeoutError, aiohttp.ClientError) as error:
             raise without_answer(error) from None
+        content = b"".join(parts)
         if answer.status != 200:
             refused = Refused(answer.status, answer.headers, content)
-            raise translate(refused, backend.model, self._api_key)
-        return read_reply(content)
+            form_asked = schema is not None and backend.reply_form != "none"
+            raise translate(refused, backend.model, self._api_key, form_asked=form_asked)
+        try:
+            return reply_without(read_reply(content, backend.model), self._api_key)
+        except CallError as error:
+            raise error.told_as(without_key(str(error), self._api_key)) from None
 
     async def close(self) -> None:
         await self._session.close()

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, NonNegativeInt, ValidationError
+from pydantic import BeforeValidator, NonNegativeInt, ValidationError
 
+from skillopt.backends.answer_parts import Part, Text, decoded, named_calls, understood
+from skillopt.backends.anthropic_errors import told_in
 from skillopt.backends.base import ChatReply
-from skillopt.backends.openai_reply import Text
+from skillopt.backends.failures import failure
 from skillopt.domain.messages import ToolCall
 from skillopt.domain.usage import Usage
-from skillopt.errors import ServerFailed
 
 REFUSAL = "refusal"
 
@@ -29,11 +30,7 @@ _FINISH_REASONS = {
 }
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class _Block(_Part):
+class _Block(Part):
     """A block of content; thoughts and whatever else there may be are not answers."""
 
     type: Text = ""
@@ -43,7 +40,7 @@ class _Block(_Part):
     input: Any = None
 
 
-class _Reply(_Part):
+class _Reply(Part):
     content: tuple[_Block, ...]
     stop_reason: Text = ""
     usage: Any = None
@@ -53,36 +50,33 @@ class _Reply(_Part):
 _Count = Annotated[NonNegativeInt, BeforeValidator(lambda value: 0 if value is None else value)]
 
 
-class _Usage(_Part):
+class _Usage(Part):
     input_tokens: NonNegativeInt
     output_tokens: NonNegativeInt
     cache_read_input_tokens: _Count = 0
     cache_creation_input_tokens: _Count = 0
 
 
-def read_reply(body: bytes) -> ChatReply:
-    """Read the body of a successful answer; raises ServerFailed if it holds no message."""
-    try:
-        raw = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise ServerFailed("the provider's answer is not JSON") from error
-    try:
-        reply = _Reply.model_validate(raw)
-    except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"])) or "its top level"
-        raise ServerFailed(f"the provider's answer has no usable message (see {where})") from None
+def read_reply(body: bytes, model: str = "") -> ChatReply:
+    """Read the body of a successful answer; raises a CallError if it holds no message."""
+    raw = decoded(body)
+    if isinstance(raw, dict) and raw.get("error") and "content" not in raw:
+        raise failure(told_in(raw, 500, within_200=True), model)
+    reply = understood(raw, _Reply)
     uses = [block for block in reply.content if block.type == "tool_use"]
     return ChatReply(
         text="".join(block.text for block in reply.content if block.type == "text"),
         finish_reason=_FINISH_REASONS.get(reply.stop_reason, reply.stop_reason or "stop"),
         usage=_usage(reply.usage),
-        tool_calls=tuple(
-            ToolCall(
-                id=block.id or f"call_{number}",
-                name=block.name,
-                arguments=json.dumps({} if block.input is None else block.input),
-            )
-            for number, block in enumerate(uses)
+        tool_calls=named_calls(
+            [
+                ToolCall(
+                    id=block.id,
+                    name=block.name,
+                    arguments=json.dumps({} if block.input is None else block.input),
+                )
+                for block in uses
+            ]
         ),
         refused=reply.stop_reason == REFUSAL,
     )

@@ -6,9 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from skillopt.domain.backend import Params
+from skillopt.backends.pictures import encoded
+from skillopt.backends.reply_format import messages_format, within
+from skillopt.domain.backend import Backend
 from skillopt.domain.item import Tool
-from skillopt.domain.messages import Message, ToolCall
+from skillopt.domain.messages import Image, Message, ToolCall
+from skillopt.domain.reply_schema import ReplySchema
 
 #: The API takes no message without words.
 NO_WORDS = "(empty)"
@@ -17,12 +20,16 @@ Row = dict[str, Any]
 
 
 def request_body(
-    model: str, params: Params, messages: Sequence[Message], tools: Sequence[Tool]
+    backend: Backend,
+    messages: Sequence[Message],
+    tools: Sequence[Tool] = (),
+    schema: ReplySchema | None = None,
 ) -> Row:
     """Give the body of a request: what the catalogue adds, then what is ours to say."""
+    params = backend.params
     body: Row = {
         **params.extra_body,
-        "model": model,
+        "model": backend.model,
         "max_tokens": params.max_output_tokens,
         "messages": _turns(messages),
     }
@@ -31,6 +38,9 @@ def request_body(
         body["system"] = system
     if params.temperature is not None:
         body["temperature"] = params.temperature
+    form = messages_format(backend.reply_form, schema)
+    if form is not None:
+        body["output_config"] = within(params.extra_body, "output_config", form)
     return {**body, **_tools(messages, tools)}
 
 
@@ -74,10 +84,15 @@ def _blocks(message: Message) -> list[Row]:
     if message.role == "tool":
         said = {"content": message.content} if message.content else {}
         return [{"type": "tool_result", "tool_use_id": message.tool_call_id, **said}]
-    blocks: list[Row] = []
+    blocks = [_picture(image) for image in message.images if message.role == "user"]
     if message.content.strip():
         blocks.append({"type": "text", "text": message.content})
     return blocks + [_use(call) for call in message.tool_calls]
+
+
+def _picture(image: Image) -> Row:
+    source = {"type": "base64", "media_type": image.media_type, "data": encoded(image)}
+    return {"type": "image", "source": source}
 
 
 def _use(call: ToolCall) -> Row:

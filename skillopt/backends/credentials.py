@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from skillopt.domain.backend import Backend
-from skillopt.domain.hosts import is_loopback, may_have_entra_token
+from skillopt.domain.hosts import is_loopback, may_have_entra_token, may_have_openai_key
 from skillopt.errors import ConfigError
 
 
 def key_of(backend: Backend, variable: str | None, environ: Mapping[str, str]) -> str | None:
-    """Read a key; None if the backend has none, ConfigError if its variable is not set."""
+    """Read a key; None if the backend has none, ConfigError if its variable holds no usable one."""
     if not variable:
         return None
     key = environ.get(variable)
@@ -23,6 +23,11 @@ def key_of(backend: Backend, variable: str | None, environ: Mapping[str, str]) -
         raise ConfigError(
             f"backend {backend.name!r} needs the environment variable {variable!r}, "
             f"which is not set; export {variable}=…"
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(
+            f"the environment variable {variable!r} holds characters that no header can carry; "
+            "export the key again, without line breaks"
         )
     return key
 
@@ -34,6 +39,15 @@ def require_encrypted(backend: Backend, url: str) -> None:
     if parts.scheme != "https" and not is_loopback(host):
         raise ConfigError(
             f"backend {backend.name!r} would send its credential unencrypted to {host!r}; use https"
+        )
+
+
+def require_openai_host(backend: Backend, url: str) -> None:
+    """Raise ConfigError if a key of OpenAI would go to a host that nobody named for it."""
+    if not may_have_openai_key(url, backend.allowed_hosts):
+        raise ConfigError(
+            f"backend {backend.name!r} would send its key to {urlsplit(url).hostname!r}; list the "
+            "host under allowed_hosts, or use the kind openai_compatible"
         )
 
 

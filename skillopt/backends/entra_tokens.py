@@ -89,7 +89,9 @@ def _no_token(error: Exception, auth: AzureAuth) -> CallError:
 
     name = type(error).__name__
     if isinstance(error, ServiceRequestError | ServiceResponseError):
-        return ConnectionFailed(f"no token of Entra ID: its service cannot be reached ({name})")
+        return ConnectionFailed(
+            f"no token of Entra ID: its service cannot be reached ({name})", may_be_billed=False
+        )
     status = error.status_code if isinstance(error, HttpResponseError) else None
     if status is not None and (status == 429 or status >= 500):
         return ServerFailed(f"no token of Entra ID: its service answered HTTP {status}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -11,13 +12,15 @@ import openai
 
 from skillopt.backends.base import ChatReply
 from skillopt.backends.endpoint_ring import EndpointRing
-from skillopt.backends.openai_errors import translate, without_key
+from skillopt.backends.failures import without_key
+from skillopt.backends.openai_errors import translate
 from skillopt.backends.question import Question
+from skillopt.backends.redaction import reply_without
 from skillopt.domain.backend import Backend, Params
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message
 from skillopt.domain.reply_schema import ReplySchema
-from skillopt.errors import CallError
+from skillopt.errors import CallError, CallTimeout
 
 
 class Api(Protocol):
@@ -67,8 +70,7 @@ class OpenAIBackend:
     ) -> None:
         self.credential = credential
         self._api = api
-        self._model = backend.model
-        self._params = backend.params
+        self._backend = backend
         self._endpoints = tuple(endpoints)
         self._ring = EndpointRing(len(endpoints), first)
         self._clock = clock
@@ -83,19 +85,30 @@ class OpenAIBackend:
         params: Params | None = None,
         schema: ReplySchema | None = None,
     ) -> ChatReply:
-        question = Question(messages, tools, sample, params or self._params, schema)
+        backend = self._backend.using(params)
+        question = Question(messages, tools, sample, backend.params, schema)
         place = self._ring.choose(self._clock())
         endpoint = self._endpoints[place]
+        # A token may be renewed meanwhile: the call carried this one or the next.
+        before = endpoint.secret()
+        failure: CallError
         try:
-            return await self._api.ask(endpoint.client, question)
+            # The client's own limit is for each piece of an answer; this one is for all of it.
+            async with asyncio.timeout(backend.timeout_s):
+                reply = await self._api.ask(endpoint.client, question)
+            return reply_without(reply, before, endpoint.secret())
+        except TimeoutError:
+            failure = CallTimeout("the provider did not answer in time")
         except openai.OpenAIError as error:
-            failure = translate(error, self._model, endpoint.secret())
+            form_asked = schema is not None and backend.reply_form != "none"
+            failure = translate(error, backend.model, endpoint.secret(), form_asked=form_asked)
         except CallError as error:
-            text = without_key(str(error), endpoint.secret())
-            failure = type(error)(text, retry_after_s=error.retry_after_s)
+            failure = error.told_as(without_key(str(error), endpoint.secret()))
+        failure = failure.told_as(without_key(str(failure), before))
         if len(self._endpoints) > 1:
             retry_after_s = self._ring.failed(place, failure, self._clock())
-            failure = type(failure)(f"{endpoint.host}: {failure}", retry_after_s=retry_after_s)
+            failure = failure.told_as(f"{endpoint.host}: {failure}")
+            failure.retry_after_s = retry_after_s
         raise failure from None
 
     async def close(self) -> None:

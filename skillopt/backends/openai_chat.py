@@ -8,16 +8,18 @@ import openai
 
 from skillopt.backends.base import ChatReply
 from skillopt.backends.openai_reply import read_reply
+from skillopt.backends.pictures import data_url
 from skillopt.backends.question import Question
+from skillopt.backends.reply_format import chat_format
 from skillopt.domain.backend import Backend, BackendKind
 from skillopt.domain.item import Tool
-from skillopt.domain.messages import Message
-
-#: Carries the sample index to servers that have no `seed`, so that repeats differ.
-SAMPLE_HEADER = "X-Skillopt-Sample"
+from skillopt.domain.messages import SAMPLE_HEADER, Message
 
 #: OpenAI's reasoning models refuse the old name of the limit; most other servers know only it.
 _NEW_LIMIT_NAME: tuple[BackendKind, ...] = ("azure_chat", "openai_chat")
+
+#: Behind these may be any model, also one whose thoughts its server leaves in the text.
+_THOUGHTS_IN_TEXT: tuple[BackendKind, ...] = ("azure_chat", "openai_compatible")
 
 
 class ChatCompletions:
@@ -33,7 +35,10 @@ class ChatCompletions:
     ) -> ChatReply:
         # The raw answer: the client's own types are not checked, and servers send anything.
         answer = await client.chat.completions.with_raw_response.create(**self._request(question))
-        return read_reply(answer.content)
+        backend = self._backend
+        return read_reply(
+            answer.content, backend.model, thoughts_in_text=backend.kind in _THOUGHTS_IN_TEXT
+        )
 
     def _request(self, question: Question) -> dict[str, Any]:
         params, sample = question.params, question.sample
@@ -42,8 +47,13 @@ class ChatCompletions:
             "messages": [_message(message) for message in question.messages],
             "extra_headers": {**params.extra_headers, SAMPLE_HEADER: str(sample)},
         }
-        if params.extra_body:
-            request["extra_body"] = params.extra_body
+        extra = dict(params.extra_body)
+        form = chat_format(self._backend.reply_form, question.schema)
+        if form is not None:
+            request["response_format"] = form
+            extra.pop("response_format", None)  # this call's own form comes first
+        if extra:
+            request["extra_body"] = extra
         if params.temperature is not None:
             request["temperature"] = params.temperature
         if params.max_output_tokens is not None:
@@ -60,7 +70,7 @@ class ChatCompletions:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    row: dict[str, Any] = {"role": message.role, "content": message.content}
+    row: dict[str, Any] = {"role": message.role, "content": _content(message)}
     if message.tool_calls:
         row["tool_calls"] = [
             {
@@ -73,6 +83,16 @@ def _message(message: Message) -> dict[str, Any]:
     if message.tool_call_id is not None:
         row["tool_call_id"] = message.tool_call_id
     return row
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if message.role != "user" or not message.images:
+        return message.content
+    said = [{"type": "text", "text": message.content}] if message.content else []
+    shown = [
+        {"type": "image_url", "image_url": {"url": data_url(image)}} for image in message.images
+    ]
+    return [*said, *shown]
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

@@ -1,14 +1,18 @@
 """The openai client as we use it: nothing but what the catalogue says reaches the wire.
 
 By itself the client takes organisation, project, base URL, keys and any header from the worker's
-environment, retries, and follows redirects to other hosts.
+environment, retries, follows redirects to other hosts, and takes a proxy even to this machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import urlsplit
 
 import openai
+
+from skillopt.backends.answer_size import bound
+from skillopt.domain.hosts import is_loopback
 
 #: What proves who asks: a key, or where a fresh token comes from.
 Secret = str | Callable[[], Awaitable[str]]
@@ -31,7 +35,7 @@ def open_client(
             default_query=query,
             max_retries=0,  # there is one retry policy, and it is the gateway's
             timeout=timeout_s,
-            http_client=openai.DefaultAioHttpClient(follow_redirects=False),
+            http_client=_http(base_url),
         )
     )
 
@@ -50,9 +54,19 @@ def open_azure_client(
             azure_ad_token_provider=None if isinstance(secret, str) else secret,
             max_retries=0,
             timeout=timeout_s,
-            http_client=openai.DefaultAioHttpClient(follow_redirects=False),
+            http_client=_http(endpoint),
         )
     )
+
+
+def _http(url: str) -> openai.DefaultAioHttpClient:
+    """Connect directly to what is on this machine, else through the proxy of the environment."""
+    parts = urlsplit(url)
+    direct: dict[str, None] = {}
+    if is_loopback(parts.hostname or ""):
+        direct = {f"{parts.scheme}://{parts.netloc}": None}
+    hooks = {"response": [bound]}
+    return openai.DefaultAioHttpClient(follow_redirects=False, mounts=direct, event_hooks=hooks)
 
 
 def _alone(client: openai.AsyncOpenAI) -> openai.AsyncOpenAI:

@@ -6,7 +6,12 @@ import random
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
-from skillopt.backends.credentials import key_of, require_encrypted, require_entra_host
+from skillopt.backends.credentials import (
+    key_of,
+    require_encrypted,
+    require_entra_host,
+    require_openai_host,
+)
 from skillopt.backends.entra_tokens import EntraTokens, open_tokens
 from skillopt.backends.openai_backend import Api, Endpoint, OpenAIBackend
 from skillopt.backends.openai_chat import ChatCompletions
@@ -47,12 +52,15 @@ def open_azure_responses(backend: Backend, environ: Mapping[str, str]) -> OpenAI
 def _at_one_address(backend: Backend, environ: Mapping[str, str], api: Api) -> OpenAIBackend:
     key = key_of(backend, backend.api_key_env, environ)
     url = backend.base_url
+    at_openai = backend.kind in ("openai_chat", "openai_responses")
     if url is None:
-        if backend.kind not in ("openai_chat", "openai_responses"):
+        if not at_openai:
             raise ConfigError(f"backend {backend.name!r} has no base_url; give one")
         url = OPENAI_URL
     if key is not None:
         require_encrypted(backend, url)
+        if at_openai:
+            require_openai_host(backend, url)
     client = open_client(url, key or NO_KEY, backend.timeout_s)
     # The key's hash, so that the name of a hold says nothing about the key.
     credential = text_hash(f"{client.base_url}|{key}")[:16]

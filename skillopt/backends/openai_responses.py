@@ -12,12 +12,13 @@ from typing import Any
 import openai
 
 from skillopt.backends.base import ChatReply
-from skillopt.backends.openai_chat import SAMPLE_HEADER
 from skillopt.backends.openai_responses_reply import read_response
+from skillopt.backends.pictures import data_url
 from skillopt.backends.question import Question
+from skillopt.backends.reply_format import responses_format, within
 from skillopt.domain.backend import Backend
 from skillopt.domain.item import Tool
-from skillopt.domain.messages import Message
+from skillopt.domain.messages import SAMPLE_HEADER, Message
 
 
 class Responses:
@@ -32,7 +33,7 @@ class Responses:
         question: Question,
     ) -> ChatReply:
         answer = await client.responses.with_raw_response.create(**self._request(question))
-        return read_response(answer.content)
+        return read_response(answer.content, self._backend.model)
 
     def _request(self, question: Question) -> dict[str, Any]:
         params, sample = question.params, question.sample
@@ -42,8 +43,12 @@ class Responses:
             "store": False,
             "extra_headers": {**params.extra_headers, SAMPLE_HEADER: str(sample)},
         }
-        if params.extra_body:
-            request["extra_body"] = params.extra_body
+        extra = dict(params.extra_body)
+        form = responses_format(self._backend.reply_form, question.schema)
+        if form is not None:
+            extra["text"] = within(extra, "text", form)
+        if extra:
+            request["extra_body"] = extra
         if params.temperature is not None:
             request["temperature"] = params.temperature
         if params.max_output_tokens is not None:
@@ -65,7 +70,7 @@ def _items(message: Message) -> Iterator[dict[str, Any]]:
         }
         return
     if message.content or not message.tool_calls:
-        yield {"role": message.role, "content": message.content}
+        yield {"role": message.role, "content": _content(message)}
     for call in message.tool_calls:
         yield {
             "type": "function_call",
@@ -73,6 +78,14 @@ def _items(message: Message) -> Iterator[dict[str, Any]]:
             "name": call.name,
             "arguments": call.arguments,
         }
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if message.role != "user" or not message.images:
+        return message.content
+    said = [{"type": "input_text", "text": message.content}] if message.content else []
+    shown = [{"type": "input_image", "image_url": data_url(image)} for image in message.images]
+    return [*said, *shown]
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

@@ -5,40 +5,48 @@ The API tells some failures with status 200; they become errors here, never answ
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+import re
+from dataclasses import replace
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, NonNegativeInt, ValidationError
+from pydantic import NonNegativeInt, ValidationError
 
+from skillopt.backends.answer_parts import (
+    Arguments,
+    Part,
+    Text,
+    cached_tokens,
+    decoded,
+    named_calls,
+    no_message,
+    understood,
+)
 from skillopt.backends.base import ChatReply
-from skillopt.backends.openai_errors import FILTER_CODES, clean
-from skillopt.backends.openai_reply import Text, as_arguments
+from skillopt.backends.error_within import raise_error_within
+from skillopt.backends.failures import failure, told_by
 from skillopt.domain.messages import ToolCall
 from skillopt.domain.usage import Usage
-from skillopt.errors import CallError, ContentFiltered, RateLimited, ServerFailed
+from skillopt.errors import CallError
 
-_FLAGGED = FILTER_CODES | {"invalid_prompt"}
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
+#: Codes of a picture that cannot be used begin or end like this: another try brings the same.
+_BAD_PICTURE = re.compile(r"invalid_image|image_|\w+_image_")
 
 
-class _Content(_Part):
+class _Content(Part):
     type: str = ""
     text: Text = ""
     refusal: Text = ""
 
 
-class _Item(_Part):
+class _Item(Part):
     type: str
     content: tuple[_Content, ...] | None = None
     call_id: Text = ""
     name: Text = ""
-    arguments: Annotated[str, BeforeValidator(as_arguments)] = "{}"
+    arguments: Arguments = "{}"
 
 
-class _Response(_Part):
+class _Response(Part):
     status: str
     output: tuple[_Item, ...] = ()
     error: Any = None
@@ -46,31 +54,22 @@ class _Response(_Part):
     usage: Any = None
 
 
-class _Details(_Part):
-    cached_tokens: NonNegativeInt = 0
-
-
-class _Usage(_Part):
+class _Usage(Part):
     input_tokens: NonNegativeInt
     output_tokens: NonNegativeInt
     input_tokens_details: Any = None
 
 
-def read_response(body: bytes) -> ChatReply:
+def read_response(body: bytes, model: str = "") -> ChatReply:
     """Read the body of an answer with status 200; raises a CallError if it holds no reply."""
-    try:
-        raw = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise ServerFailed("the provider's answer is not JSON") from error
-    try:
-        response = _Response.model_validate(raw)
-    except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"])) or "its top level"
-        raise ServerFailed(f"the provider's answer is no usable response (see {where})") from None
+    raw = decoded(body)
+    if not (isinstance(raw, dict) and "status" in raw):
+        raise_error_within(raw, model)
+    response = understood(raw, _Response)
     if response.status not in ("completed", "incomplete"):
-        raise _failure(response)
+        raise _failure(response, model)
     if response.status == "completed" and not response.output:
-        raise ServerFailed("the provider's answer has no usable message (see output)")
+        raise no_message("output")
     return _reply(response)
 
 
@@ -78,11 +77,12 @@ def _reply(response: _Response) -> ChatReply:
     parts = [
         part for item in response.output if item.type == "message" for part in item.content or ()
     ]
-    calls = tuple(
-        # A result must name its call, also where the server gave the call no name.
-        ToolCall(id=item.call_id or f"call_{number}", name=item.name, arguments=item.arguments)
-        for number, item in enumerate(response.output)
-        if item.type == "function_call"
+    calls = named_calls(
+        [
+            ToolCall(id=item.call_id, name=item.name, arguments=item.arguments)
+            for item in response.output
+            if item.type == "function_call"
+        ]
     )
     reason = "tool_calls" if calls else "stop"
     if response.status == "incomplete":
@@ -97,12 +97,12 @@ def _reply(response: _Response) -> ChatReply:
     )
 
 
-def _failure(response: _Response) -> CallError:
-    code = _field(response.error, "code")
-    said = clean(f"the response {response.status} {code}: {_field(response.error, 'message')}")
-    if code in _FLAGGED:
-        return ContentFiltered(said)
-    return RateLimited(said) if code == "rate_limit_exceeded" else ServerFailed(said)
+def _failure(response: _Response, model: str) -> CallError:
+    told = told_by(response.error, 500, within_200=True)
+    if not told.filtered and _BAD_PICTURE.match(told.code):
+        told = replace(told, status=400)
+    ended = f"the response {response.status}"
+    return failure(replace(told, message=f"{ended}: {told.message}".rstrip(": ")), model)
 
 
 def _field(value: object, name: str) -> str:
@@ -114,8 +114,5 @@ def _usage(raw: object) -> Usage:
         usage = _Usage.model_validate(raw)
     except ValidationError:
         return Usage(estimated=True)
-    try:
-        cached = _Details.model_validate(usage.input_tokens_details).cached_tokens
-    except ValidationError:
-        cached = 0
+    cached = cached_tokens(usage.input_tokens_details)
     return Usage(usage.input_tokens, usage.output_tokens, cached)

@@ -62,6 +62,8 @@ for _, key in ipairs(redis.call('KEYS', 'so:*')) do
   if string.find(key, '^so:job:') then
     move(key, 'sent')
     move(key, 'until')
+  elseif string.find(key, '^so:res:') then
+    move(key, 'at')
   elseif string.find(key, '^so:rate:') then
     move(key, 'calls_at')
     move(key, 'tokens_at')
@@ -73,7 +75,7 @@ for _, key in ipairs(redis.call('KEYS', 'so:*')) do
     move(key, 'probe_until')
   elseif string.find(key, '^so:runlease:') then
     move(key, 'until')
-  elseif string.find(key, '^so:run:.*:rsv$') or string.find(key, '^so:slots:') then
+  elseif string.find(key, '^so:.*:rsv$') or string.find(key, '^so:slots:') then
     for _, id in ipairs(redis.call('ZRANGE', key, 0, -1)) do
       redis.call('ZINCRBY', key, -by, id)
     end

@@ -30,3 +30,12 @@ class TestBlobs:
         blobs.put([b"stored"])
         adapter.advance(20)
         assert blobs.get([read, stored, left]) == {read: b"read", stored: b"stored"}
+
+    def test_renewing_says_which_blobs_are_there_and_keeps_them_alive(self, adapter: Adapter):
+        blobs, ttl_s = adapter.state.blobs, adapter.timing.blob_ttl_s
+        kept, left = blobs.put([b"kept", b"left"])
+        adapter.advance(ttl_s - 10)
+        assert blobs.renew([kept, "0" * 64]) == {kept}
+        assert blobs.renew([]) == set()
+        adapter.advance(20)
+        assert blobs.get([kept, left]) == {kept: b"kept"}

@@ -7,15 +7,19 @@ from jobs import claim, commit, start, take_lead, want
 from state_adapters import Adapter
 
 from skillopt.domain.usage import Role
-from skillopt.state.ports import Amount, Caps, Spend, State
+from skillopt.state.ports import Amount, Cap, Caps, Refusal, Scope, Spend, State
 
 ESTIMATE = Amount(calls=1, tokens=100, micro_usd=50)
 
 
 def _reserve(
     state: State, name: str, estimate: Amount = ESTIMATE, *, role: Role = "target"
-) -> str | None:
+) -> Refusal | None:
     return state.budgets.reserve("r1", name, job="j", role=role, estimate=estimate)
+
+
+def _by_run(cap: Cap, *, final: bool = True) -> Refusal:
+    return Refusal(Scope("run", "r1"), cap, final)
 
 
 def _settle(state: State, name: str, *, run: str = "r1") -> None:
@@ -61,39 +65,63 @@ class TestBudgets:
     def test_an_estimate_without_calls_is_still_one_call(self, state: State):
         state.budgets.set_caps("r1", Caps(calls=1))
         assert _reserve(state, "a", Amount(tokens=5)) is None
-        assert _reserve(state, "b", Amount(tokens=5)) == "calls"
+        assert _reserve(state, "b", Amount(tokens=5)) == _by_run("calls")
 
     @pytest.mark.parametrize(
         ("caps", "refused_by"),
         [
             (Caps(calls=2), "calls"),
-            (Caps(tokens=299), "tokens"),
-            (Caps(micro_usd=149), "usd"),
-            (Caps(calls=3, tokens=300, micro_usd=150), None),
+            (Caps(tokens=279), "tokens"),
+            (Caps(micro_usd=139), "usd"),
+            (Caps(calls=3, tokens=280, micro_usd=140), None),
             (Caps(), None),
             (Caps(calls=0), "calls"),
         ],
     )
     def test_a_cap_refuses_what_would_exceed_it(
-        self, state: State, caps: Caps, refused_by: str | None
+        self, state: State, caps: Caps, refused_by: Cap | None
     ):
         state.budgets.set_caps("r1", caps)
-        answers = [_reserve(state, name) for name in ("a", "b", "c")]
-        assert answers[-1] == refused_by
-        assert state.budgets.spend("r1").refused == (refused_by or "")
+        for name in ("a", "b"):
+            _reserve(state, name)
+            _settle(state, name)
+        refusal = _by_run(refused_by) if refused_by else None
+        assert _reserve(state, "c") == refusal
+        assert state.budgets.spend("r1").refused == refusal
+
+    @pytest.mark.parametrize(
+        ("caps", "cap"), [(Caps(tokens=199), "tokens"), (Caps(micro_usd=99), "usd")]
+    )
+    def test_what_would_fit_but_for_the_calls_in_flight_is_held_not_refused(
+        self, state: State, caps: Caps, cap: Cap
+    ):
+        state.budgets.set_caps("r1", caps)
+        assert _reserve(state, "a") is None
+        assert _reserve(state, "b") == _by_run(cap, final=False)
+        assert state.budgets.spend("r1").refused is None, "the run does not stop for it"
+        assert state.budgets.spend("r1").reserved == ESTIMATE
+        _settle(state, "a")
+        assert _reserve(state, "b") is None
+        _settle(state, "b")
+        assert _reserve(state, "c") == _by_run(cap), "what is spent leaves no room for it"
+
+    def test_a_reserved_call_gives_no_room_back(self, state: State):
+        state.budgets.set_caps("r1", Caps(calls=1))
+        _reserve(state, "a")
+        assert _reserve(state, "b") == _by_run("calls")
 
     def test_raising_the_caps_lets_calls_through_again(self, state: State):
         state.budgets.set_caps("r1", Caps(calls=1))
         _reserve(state, "a")
-        assert _reserve(state, "b") == "calls"
+        assert _reserve(state, "b") == _by_run("calls")
         state.budgets.set_caps("r1", Caps(calls=2))
-        assert state.budgets.spend("r1").refused == ""
+        assert state.budgets.spend("r1").refused is None
         assert _reserve(state, "b") is None
 
     def test_settled_amounts_count_against_the_caps(self, state: State):
         state.budgets.set_caps("r1", Caps(tokens=190))
         _reserve(state, "a")
-        assert _reserve(state, "b") == "tokens"
+        assert _reserve(state, "b") == _by_run("tokens", final=False)
         _settle(state, "a")
         assert _reserve(state, "b") is None
 
@@ -106,7 +134,7 @@ class TestBudgets:
         assert (spend.reserved, spend.unconfirmed) == (Amount(), ESTIMATE)
         assert spend.calls["target"] == 1
         assert _reserve(state, "b") is None
-        assert _reserve(state, "c") == "calls"
+        assert _reserve(state, "c") == _by_run("calls")
 
     def test_a_lapsed_reservation_settled_late_is_confirmed(self, adapter: Adapter):
         state = adapter.state
@@ -131,6 +159,56 @@ class TestBudgets:
         assert state.budgets.spend("r1").unconfirmed == Amount()
         assert state.budgets.spend("r1").calls["target"] == 2
 
+    def test_a_call_that_nobody_heard_of_again_is_counted_at_its_estimate(self, state: State):
+        _reserve(state, "a")
+        state.budgets.settle_unknown("r1", "a")
+        spend = state.budgets.spend("r1")
+        assert (spend.reserved, spend.unconfirmed) == (Amount(), ESTIMATE)
+        assert spend.calls["target"] == 1
+        state.budgets.settle_unknown("r1", "a")
+        _settle(state, "a")
+        assert _reserve(state, "a") is None
+        assert state.budgets.spend("r1") == spend, "it is settled once"
+
+    def test_a_lapsed_call_that_turns_out_to_be_unknown_stays_as_it_was_counted(
+        self, adapter: Adapter
+    ):
+        state = adapter.state
+        _reserve(state, "a")
+        adapter.advance(adapter.timing.reservation_s + 1)
+        before = state.budgets.spend("r1")
+        state.budgets.settle_unknown("r1", "a")
+        assert state.budgets.spend("r1") == before
+        assert before.unconfirmed == ESTIMATE
+
+    def test_tokens_that_we_counted_ourselves_are_told_apart(self, state: State):
+        _reserve(state, "a")
+        _reserve(state, "b")
+        _settle(state, "a")
+        state.budgets.settle(
+            "r1", "b", input_tokens=5, output_tokens=6, micro_usd=7, estimated=True
+        )
+        spend = state.budgets.spend("r1")
+        assert (spend.input_tokens, spend.output_tokens, spend.estimated_tokens) == (75, 26, 11)
+
+    def test_a_free_call_is_reserved_settled_and_lapsed_like_any_other(self, adapter: Adapter):
+        state, free = adapter.state, Amount(calls=1)
+        for name in ("a", "b", "c"):
+            _reserve(state, name, free)
+        state.budgets.settle("r1", "a", input_tokens=0, output_tokens=0, micro_usd=0)
+        state.budgets.settle_unknown("r1", "b")
+        adapter.advance(adapter.timing.reservation_s + 1)
+        spend = state.budgets.spend("r1")
+        assert (spend.reserved, spend.unconfirmed) == (Amount(), Amount(calls=2))
+        assert spend.calls["target"] == 3
+
+    def test_calls_without_a_price_are_told_apart(self, state: State):
+        _reserve(state, "a")
+        state.budgets.reserve(
+            "r1", "b", job="j", role="target", estimate=Amount(calls=1, tokens=5), priced=False
+        )
+        assert state.budgets.spend("r1").unpriced_calls == 1
+
     def test_a_renewed_reservation_does_not_lapse(self, adapter: Adapter):
         state = adapter.state
         _reserve(state, "a")
@@ -150,7 +228,7 @@ class TestBudgets:
 
     def test_runs_pay_separately(self, state: State):
         state.budgets.set_caps("r1", Caps(calls=0))
-        assert _reserve(state, "a") == "calls"
+        assert _reserve(state, "a") == _by_run("calls")
         granted = state.budgets.reserve("r2", "a", job="j", role="target", estimate=ESTIMATE)
         assert granted is None
         _settle(state, "a", run="r2")
@@ -161,7 +239,7 @@ class TestBudgets:
         with ThreadPoolExecutor(max_workers=40) as pool:
             answers = list(pool.map(lambda number: _reserve(state, f"c{number}"), range(200)))
         assert answers.count(None) == 50
-        assert answers.count("calls") == 150
+        assert answers.count(_by_run("calls")) == 150
         assert state.budgets.spend("r1").reserved.calls == 50
 
     def test_a_call_of_a_worker_that_came_too_late_is_not_repaid_by_a_later_run(self, state: State):

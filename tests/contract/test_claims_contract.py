@@ -36,12 +36,18 @@ class TestJobClaims:
         state.board.unwant(lead, ["j"])
         assert claim(state).status is ClaimStatus.UNWANTED
 
-    def test_one_waiter_left_is_enough(self, state: State):
+    def test_who_waits_no_more_pays_for_nobody_and_the_others_send_anew(self, state: State):
         first, second = take_lead(state, "r1"), take_lead(state, "r2")
         want(state, first)
-        want(state, second)
+        assert want(state, second).status is WantStatus.QUEUED
+        cursor = state.doorbell.wait("r2", "", timeout_s=0)
         state.board.unwant(first, ["j"])
-        assert claim(state, run="r1").status is ClaimStatus.RUN
+        assert claim(state, run="r1").status is ClaimStatus.UNWANTED
+        assert state.doorbell.wait("r2", cursor, timeout_s=5) != cursor
+        assert want(state, second).status is WantStatus.SEND
+        assert claim(state, run="r2").status is ClaimStatus.RUN
+        executions = [state.budgets.spend(run).executions for run in ("r1", "r2")]
+        assert executions == [0, 1]
 
     def test_calls_of_a_lost_claim_are_repaid_by_the_next(self, adapter: Adapter):
         state = adapter.state
@@ -78,7 +84,15 @@ class TestJobClaims:
             assert state.claims.release("j", owner=f"w{number}", delay_s=0, reason="throttled: x")
         assert want(state, lead).lane == "normal"
 
-    @pytest.mark.parametrize("reason", ["draining: the worker stops", "throttled: by 'gpt'"])
+    @pytest.mark.parametrize(
+        "reason",
+        [
+            "draining: the worker stops",
+            "throttled: by 'gpt'",
+            "budget: no more calls",
+            "budget_held: by calls in flight",
+        ],
+    )
     def test_giving_back_for_no_fault_of_job_or_backend_is_no_round(
         self, state: State, reason: str
     ):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from skillopt.backends.base import ChatReply
-from skillopt.backends.cli.broker import Broker
+from skillopt.backends.cli.broker import Broker, require_names
 from skillopt.backends.cli.claude import Claude
 from skillopt.backends.cli.codex import Codex
 from skillopt.backends.cli.contract import AgentReply, Assignment
@@ -21,26 +20,40 @@ from skillopt.backends.cli.credentials import (
     rescue_login,
     secrets_in,
 )
-from skillopt.backends.cli.delivery import as_request, lay_out
-from skillopt.backends.cli.environment import base_environment
-from skillopt.backends.cli.invocation import AgentProgram, Invocation, Request
-from skillopt.backends.cli.options import CliOptions, ProgramName
+from skillopt.backends.cli.delivery import as_request, lay_out, require_room
+from skillopt.backends.cli.invocation import AgentProgram, Request
+from skillopt.backends.cli.options import CliOptions
 from skillopt.backends.cli.outcome import answer_of
 from skillopt.backends.cli.process import Finished, run_program
-from skillopt.backends.cli.redaction import as_message, without
+from skillopt.backends.cli.redaction import trace_without
 from skillopt.backends.cli.trace import Trace, shortened
-from skillopt.backends.cli.workspace import Workspace, default_root, sweep
+from skillopt.backends.cli.workspace import Workspace, sweep
+from skillopt.backends.redaction import SHORTEST_IN_ERRORS, calls_without, without
+from skillopt.domain.agent import AgentProgramName, hidden_tools
+from skillopt.domain.backend import Params
 from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message
-from skillopt.errors import BadRequest, ConfigError, TaskError
+from skillopt.domain.reply_schema import ReplySchema
+from skillopt.errors import BadRequest, CallError, TaskError
+from skillopt.programs.environment import base_environment
+from skillopt.programs.folder import default_folder
+from skillopt.programs.version import ask_version, find_program
 
-PROGRAMS: Mapping[ProgramName, type[AgentProgram]] = {
+PROGRAMS: Mapping[AgentProgramName, type[AgentProgram]] = {
     "claude": Claude,
     "codex": Codex,
     "copilot": Copilot,
 }
-_VERSION_S = 30.0
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """What a run did and answered, and what must not be seen of what it was given."""
+
+    trace: Trace
+    text: str
+    secrets: tuple[str, ...] = field(repr=False)
 
 
 class CliAgent:
@@ -55,34 +68,38 @@ class CliAgent:
     ) -> None:
         self._options = options
         self._program = PROGRAMS[options.program]()
-        self._executable = options.executable or self._program.name
+        self._executable = options.command
         self._environment = base_environment(environ)
-        if shutil.which(self._executable, path=self._environment.get("PATH")) is None:
-            raise ConfigError(
-                f"the program {self._executable!r} is not found; install it, or give its path as "
-                "executable"
-            )
+        find_program(self._executable, self._environment)
         self._credential = read_credential(options, environ)
-        self._root = root or default_root()
+        self._root = root or default_folder()
         named = self._credential.secret or str(self._credential.login_file)
         # A hash, so that the name of a hold says nothing about the key.
         self.credential = text_hash(f"{options.program}|{options.base_url}|{named}")[:16]
         sweep(self._root, rescue_login)
 
+    def require_possible(self, assignment: Assignment) -> None:
+        """Raise TaskError if a tool or a file of the task cannot be laid out, or not be reached."""
+        require_names(assignment.tools)
+        require_room(assignment)
+        why = hidden_tools(self._options) if assignment.tools else None
+        if why is not None:
+            raise TaskError(why)
+
     async def attempt(self, assignment: Assignment) -> AgentReply:
         """Let the agent work on a task until it answers."""
-        self._require_reachable_tools(assignment)
+        self.require_possible(assignment)
         async with self._workspace() as workspace:
             laid = lay_out(assignment, self._options, self._program, workspace)
             async with Broker(workspace.socket, assignment.tools) as broker:
-                trace, text = await self._ask(workspace, laid.request)
+                ran = await self._ask(workspace, laid.request)
+        trace = ran.trace
         return AgentReply(
-            text=text,
+            text=ran.text,
             finish_reason=trace.finish_reason,
             usage=trace.usage,
-            tool_calls=broker.calls,
-            messages=(*laid.messages, *_as_messages(trace, text)),
-            turns=trace.turns,
+            tool_calls=calls_without(broker.calls, ran.secrets),
+            messages=(*laid.messages, *_as_messages(trace, ran.text)),
         )
 
     async def complete(
@@ -91,28 +108,25 @@ class CliAgent:
         *,
         tools: Sequence[Tool] = (),
         sample: int = 0,
-        schema: dict[str, Any] | None = None,
+        params: Params | None = None,
+        schema: ReplySchema | None = None,
     ) -> ChatReply:
-        """Answer one prompt without any tool."""
-        if tools:
-            raise BadRequest("an agent program gets a task's tools by attempt(), not by complete()")
+        """Answer one prompt without any tool or file."""
+        if tools or any(message.images for message in messages):
+            raise BadRequest(
+                "an agent program gets tools and files by attempt(), not by complete()"
+            )
+        if params not in (None, Params()):
+            raise BadRequest("an agent program takes no request parameters; remove params")
+        form = schema.body if schema is not None and self._program.has_schemas else None
         async with self._workspace() as workspace:
-            trace, text = await self._ask(workspace, as_request(messages, schema, sample))
-        refused = trace.finish_reason == "refusal"
-        return ChatReply(text, trace.finish_reason, trace.usage, refused=refused)
+            ran = await self._ask(workspace, as_request(messages, form, sample))
+        finish = ran.trace.finish_reason
+        return ChatReply(ran.text, finish, ran.trace.usage, refused=finish == "refusal")
 
     async def version(self) -> str:
-        """Ask the program for its version; raises a `CallError` if it does not run."""
-        async with self._workspace() as workspace:
-            finished = await run_program(
-                Invocation((self._executable, "--version"), "", {}),
-                environment={**self._environment, **workspace.environment},
-                cwd=workspace.work,
-                deadline_s=_VERSION_S,
-                hold_fds=(workspace.lock,),
-            )
-        lines = finished.stdout.strip().splitlines()
-        return as_message(answer_of(self._executable, finished, Trace(answer=(lines or [""])[0])))
+        """Ask the program for its version; raises ConfigError if it tells none."""
+        return await asyncio.to_thread(ask_version, self._executable, self._environment, self._root)
 
     async def close(self) -> None:
         """Nothing outlives a call."""
@@ -125,7 +139,7 @@ class CliAgent:
         finally:
             await asyncio.to_thread(workspace.remove)
 
-    async def _ask(self, workspace: Workspace, request: Request) -> tuple[Trace, str]:
+    async def _ask(self, workspace: Workspace, request: Request) -> _Ran:
         source = self._credential.login_file
         place = self._program.login_path(workspace)
         if source is None or place is None:
@@ -139,7 +153,7 @@ class CliAgent:
         request: Request,
         secrets: tuple[str, ...],
         login: Path | None = None,
-    ) -> tuple[Trace, str]:
+    ) -> _Ran:
         invocation = self._program.invocation(
             self._options, workspace, request, self._credential.secret
         )
@@ -155,25 +169,11 @@ class CliAgent:
         clean = Finished(
             finished.code, without(finished.stdout, secrets), without(finished.stderr, secrets)
         )
-        trace = self._program.trace(clean.stdout, workspace)
-        return trace, answer_of(self._executable, clean, trace)
-
-    def _require_reachable_tools(self, assignment: Assignment) -> None:
-        options = self._options
-        if not assignment.tools:
-            return
-        if options.program == "codex" and not (
-            options.sandbox == "danger-full-access"
-            or (options.sandbox == "workspace-write" and options.network)
-        ):
-            raise TaskError(
-                "codex's sandbox lets no command reach the task's tools; set network: true with "
-                "sandbox workspace-write, or use another backend"
-            )
-        shells = {"claude": "Bash", "copilot": "bash"}
-        shell = shells.get(options.program)
-        if shell and options.tools is not None and shell not in options.tools:
-            raise TaskError(f"the task's tools are commands; add {shell!r} to the backend's tools")
+        trace = trace_without(self._program.trace(clean.stdout, workspace), secrets)
+        try:
+            return _Ran(trace, answer_of(self._executable, clean, trace), secrets)
+        except CallError as error:
+            raise error.told_as(without(str(error), secrets, SHORTEST_IN_ERRORS)) from None
 
 
 def _as_messages(trace: Trace, text: str) -> list[Message]:

@@ -20,11 +20,11 @@ from types import TracebackType
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skillopt.backends.cli import tool_command
+from skillopt.domain.agent import TOOL_FOLDER
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import ToolCall
 from skillopt.errors import TaskError
 
-COMMAND_FOLDER = "tools"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
 _LONGEST_CALL = 1 << 16
 _MOST_CALLS = 1_000
@@ -117,7 +117,7 @@ def require_names(tools: Sequence[Tool]) -> None:
 def write_commands(work: Path, socket: Path, tools: Sequence[Tool]) -> None:
     """Lay a command for each tool into the working folder."""
     require_names(tools)
-    folder = work / COMMAND_FOLDER
+    folder = work / TOOL_FOLDER
     if tools:
         folder.mkdir(mode=0o700)
     for tool in tools:
@@ -134,7 +134,7 @@ def describe_commands(tools: Sequence[Tool]) -> str:
     lines = ["## Tools of this task", "", "Run them as commands in the working folder:", ""]
     for tool in tools:
         about = f": {tool.description}" if tool.description else ""
-        lines.append(f"- `./{COMMAND_FOLDER}/{tool.name}`{about}")
+        lines.append(f"- `./{TOOL_FOLDER}/{tool.name}`{about}")
         if tool.parameters:
             schema = json.dumps(tool.parameters, sort_keys=True)
             lines.append(f"  Give one argument, a JSON object of this schema: {schema}")

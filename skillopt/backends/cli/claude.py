@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from skillopt.backends.cli.invocation import SAMPLE_HEADER, Invocation, Request
+from skillopt.backends.cli.invocation import Invocation, Request
 from skillopt.backends.cli.options import CliOptions
 from skillopt.backends.cli.trace import Failure, Steps, Trace, count, events, part, text_of
 from skillopt.backends.cli.workspace import Workspace
+from skillopt.domain.messages import SAMPLE_HEADER
 from skillopt.domain.usage import Usage
 
 _SHELL_TOOLS = ("Bash", "Read")
@@ -20,7 +21,7 @@ _PLAIN_SYSTEM = "Answer the user."
 class Claude:
     """Credentials go in by a pipe, so that the agent's own commands do not inherit them."""
 
-    name = "claude"
+    has_schemas = True
 
     def login_path(self, workspace: Workspace) -> Path:
         return workspace.config / ".credentials.json"
@@ -34,7 +35,7 @@ class Claude:
         system = workspace.control / "system.txt"
         system.write_text(request.system or _PLAIN_SYSTEM, encoding="utf-8")
         tools = ",".join(_tools(options, request))
-        argv = [options.executable or self.name, "-p", "--strict-mcp-config"]
+        argv = [options.command, "-p", "--strict-mcp-config"]
         # The user's settings are those of the throw-away home: nothing but the skill.
         argv += ["--setting-sources", "user" if request.native_skill else ""]
         if request.native_skill is None:
@@ -95,7 +96,6 @@ class Claude:
             steps=steps.done(),
             answer=None if failure else answer,
             usage=_usage(part(result, "usage")),
-            turns=count(result.get("num_turns")) or None,
             finish_reason=finish,
             failure=failure,
             stray="\n".join(stray),

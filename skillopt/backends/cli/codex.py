@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from skillopt.backends.cli.invocation import SAMPLE_HEADER, Invocation, Request
+from skillopt.backends.cli.invocation import Invocation, Request
 from skillopt.backends.cli.options import CliOptions
 from skillopt.backends.cli.trace import Failure, Steps, Trace, count, events, part, text_of
 from skillopt.backends.cli.workspace import Workspace
+from skillopt.domain.agent import DEFAULT_SANDBOX
+from skillopt.domain.messages import SAMPLE_HEADER
 from skillopt.domain.usage import Usage
 
 _KEY_VARIABLE = "SKILLOPT_AGENT_KEY"
@@ -22,7 +24,7 @@ _QUIET_ITEMS = frozenset({"error", "reasoning", "todo_list"})
 class Codex:
     """Only an empty home, configuration home and working folder isolate it; no flag does."""
 
-    name = "codex"
+    has_schemas = True
 
     def login_path(self, workspace: Workspace) -> Path:
         return workspace.config / "auth.json"
@@ -36,11 +38,11 @@ class Codex:
         config = workspace.config / "config.toml"
         config.write_text(_config(options, request), encoding="utf-8")
         shell = request.needs_shell or request.native_skill is not None
-        argv = [options.executable or self.name, "exec", "--skip-git-repo-check", "--ephemeral"]
+        argv = [options.command, "exec", "--skip-git-repo-check", "--ephemeral"]
         for feature in (*_OFF, *(() if shell else _SHELL_FEATURES)):
             argv += ["--disable", feature]
         argv += ["--json", "--color", "never", "-C", str(workspace.work)]
-        argv += ["--sandbox", options.sandbox if shell else "read-only"]
+        argv += ["--sandbox", (options.sandbox or DEFAULT_SANDBOX) if shell else "read-only"]
         if options.model is not None:
             argv += ["-m", options.model]
         for image in request.images:

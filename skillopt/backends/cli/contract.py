@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from skillopt.backends.base import ChatBackend
+from skillopt.backends.cli.workspace import WorkspaceFile
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message, ToolCall
-from skillopt.domain.skill_folder import SkillFile
 from skillopt.domain.usage import Usage
 
 
@@ -20,9 +20,10 @@ class Assignment:
     #: Makes the first messages from whatever stands for the skill: its text, or where it lies.
     messages: Callable[[str], Sequence[Message]]
     skill: str
-    skill_files: tuple[SkillFile, ...] = ()
+    #: What lies beside SKILL.md in the skill's folder.
+    skill_files: tuple[WorkspaceFile, ...] = ()
     #: Laid into the working folder; paths are relative and stay inside it.
-    files: tuple[SkillFile, ...] = ()
+    files: tuple[WorkspaceFile, ...] = ()
     tools: tuple[Tool, ...] = ()
     sample: int = 0
 
@@ -38,17 +39,24 @@ class AgentReply:
     tool_calls: tuple[ToolCall, ...] = ()
     #: The conversation: what was put to the agent, each numbered step, the answer.
     messages: tuple[Message, ...] = ()
-    #: Requests that the program made, if it says.
-    turns: int | None = None
 
     @property
     def tools_called(self) -> tuple[str, ...]:
         return tuple(call.name for call in self.tool_calls)
 
 
+@runtime_checkable
 class AgentBackend(ChatBackend, Protocol):
     """A chat backend that can also be handed a whole task."""
 
+    def require_possible(self, assignment: Assignment) -> None:
+        """Raise TaskError if the agent could never do the task as it is put."""
+        ...
+
     async def attempt(self, assignment: Assignment) -> AgentReply:
         """Let the agent work until it answers; raises a `CallError` for all but its answer."""
+        ...
+
+    async def version(self) -> str:
+        """Ask the program for its version; raises ConfigError if it tells none."""
         ...

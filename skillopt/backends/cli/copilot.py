@@ -11,7 +11,6 @@ from skillopt.backends.cli.options import CliOptions
 from skillopt.backends.cli.trace import Failure, Steps, Trace, count, events, part, text_of
 from skillopt.backends.cli.workspace import Workspace
 from skillopt.domain.usage import Usage
-from skillopt.errors import BadRequest
 
 #: Only a name that no tool has leaves none; an empty list leaves all of them.
 _NO_TOOLS = "none"
@@ -22,7 +21,7 @@ _USAGE_FILE = "usage.json"
 
 
 class Copilot:
-    name = "copilot"
+    has_schemas = False
 
     def login_path(self, workspace: Workspace) -> None:
         return None
@@ -33,11 +32,9 @@ class Copilot:
     def invocation(
         self, options: CliOptions, workspace: Workspace, request: Request, secret: str | None
     ) -> Invocation:
-        if request.schema is not None:
-            raise BadRequest("copilot has no structured output; ask for JSON in the prompt")
         variable = _KEY_VARIABLE if options.auth == "api_key" else _TOKEN_VARIABLE
         tools = _tools(options, request)
-        argv = [options.executable or self.name, "--output-format", "json", "--stream", "off"]
+        argv = [options.command, "--output-format", "json", "--stream", "off"]
         argv += ["--no-color", "--log-level", "none", "--no-custom-instructions"]
         argv += ["--disable-builtin-mcps", "--no-auto-update", "--no-ask-user"]
         argv += [f"--secret-env-vars={variable}", "-C", str(workspace.work)]
@@ -79,13 +76,11 @@ class Copilot:
             elif kind == "assistant.message":
                 said = text_of(data.get("content"))
             _note(steps, str(kind), data)
-        usage, turns = _usage(workspace.control / _USAGE_FILE)
         finished = result is not None and result.get("exitCode") == 0 and failure is None
         return Trace(
             steps=steps.done(),
             answer=(said or "") if finished else None,
-            usage=usage,
-            turns=turns,
+            usage=_usage(workspace.control / _USAGE_FILE),
             failure=failure,
             stray="\n".join(stray),
         )
@@ -124,18 +119,17 @@ def _note(steps: Steps, kind: str, data: dict[str, Any]) -> None:
         steps.result(key, text_of(shown or content), failed=failed)
 
 
-def _usage(path: Path) -> tuple[Usage, int | None]:
+def _usage(path: Path) -> Usage:
     """Tokens are in a file of their own; without it the usage must be estimated."""
     try:
         metrics = json.loads(path.read_bytes()).get("modelMetrics", {}).values()
         used = [part(model, "usage") for model in metrics]
-        requests = sum(count(part(model, "requests").get("count")) for model in metrics)
     except (OSError, ValueError, AttributeError):
-        return Usage(estimated=True), None
+        return Usage(estimated=True)
     if not used:
-        return Usage(estimated=True), None
+        return Usage(estimated=True)
     return Usage(
         sum(count(usage.get("inputTokens")) for usage in used),
         sum(count(usage.get("outputTokens")) for usage in used),
         sum(count(usage.get("cacheReadTokens")) for usage in used),
-    ), requests or None
+    )

@@ -58,12 +58,17 @@ def read_credential(options: CliOptions, environ: Mapping[str, str]) -> Credenti
                 f"the login {str(source)!r} does not exist; log in with {options.program!r} first"
             )
         return Credential(None, source)
-    assert options.credential_env is not None
-    secret = environ.get(options.credential_env, "").strip()
+    assert options.api_key_env is not None
+    secret = environ.get(options.api_key_env, "").strip()
     if not secret:
         raise ConfigError(
-            f"{options.program} needs the environment variable {options.credential_env!r}, which "
-            f"is not set; export {options.credential_env}=…"
+            f"{options.program} needs the environment variable {options.api_key_env!r}, which "
+            f"is not set; export {options.api_key_env}=…"
+        )
+    if not (secret.isascii() and secret.isprintable()):
+        raise ConfigError(
+            f"the environment variable {options.api_key_env!r} holds characters that no header "
+            "can carry; export the key again, without line breaks"
         )
     return Credential(secret)
 

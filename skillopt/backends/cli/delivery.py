@@ -11,12 +11,12 @@ from skillopt.backends.cli.broker import describe_commands, write_commands
 from skillopt.backends.cli.contract import Assignment
 from skillopt.backends.cli.invocation import AgentProgram, Request
 from skillopt.backends.cli.options import CliOptions
-from skillopt.backends.cli.workspace import Workspace
+from skillopt.backends.cli.workspace import Workspace, WorkspaceFile
+from skillopt.domain.agent import SKILL_FOLDER, TAKEN_NAMES, TASK_FILE
 from skillopt.domain.messages import Message
-from skillopt.domain.skill_folder import SKILL_FILE, SkillFile
+from skillopt.domain.skill_folder import SKILL_FILE
+from skillopt.errors import TaskError
 
-SKILL_FOLDER = "skill"
-TASK_FILE = "task.md"
 _DEFAULT_NAME = "skill"
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\s*(?:\n|\Z)", re.DOTALL)
 _NAME_LINE = re.compile(r"^name:\s*[\"']?([a-z0-9]+(?:-[a-z0-9]+)*)[\"']?\s*$", re.MULTILINE)
@@ -40,10 +40,12 @@ def lay_out(
     name = _deliver_skill(assignment, options, program, workspace)
     messages = list(assignment.messages(_stand_in(assignment.skill, options, name)))
     system, user = split(messages)
-    workspace.put(workspace.work, [SkillFile.of(TASK_FILE, user.encode())])
+    workspace.put(workspace.work, [WorkspaceFile(TASK_FILE, user.encode())])
     written = workspace.put(workspace.work, assignment.files)
     write_commands(workspace.work, workspace.socket, assignment.tools)
     notes = [describe_commands(assignment.tools), _describe_files(assignment)]
+    if options.skill_delivery == "prompt":
+        notes.insert(0, _describe_skill_files(assignment))
     system = "\n\n".join(filter(None, [system, *notes]))
     by_file = options.skill_delivery == "file"
     request = Request(
@@ -56,6 +58,22 @@ def lay_out(
     )
     shown = (Message(role="system", content=system), Message(role="user", content=user))
     return Laid(request, shown if system else shown[1:])
+
+
+def require_room(assignment: Assignment) -> None:
+    """Refuse files that would lie where something of ours, or another file, does."""
+    taken: set[str] = set()
+    for file in sorted(assignment.files, key=lambda file: file.path):
+        parts = file.path.split("/")
+        folders = {"/".join(parts[:depth]) for depth in range(1, len(parts))}
+        if parts[0].casefold() in TAKEN_NAMES:
+            raise TaskError(
+                f"{file.path!r} is in the workspace already: {', '.join(sorted(TAKEN_NAMES))} "
+                "belong to every task; rename the file"
+            )
+        if file.path in taken or folders & taken:
+            raise TaskError(f"{file.path!r} is given twice, or below a file; rename one of the two")
+        taken.add(file.path)
 
 
 def as_request(messages: Sequence[Message], schema: dict[str, Any] | None, sample: int) -> Request:
@@ -112,6 +130,13 @@ def _with_front_matter(skill: str, name: str) -> str:
     if _FRONT_MATTER.match(skill):
         return skill
     return f"---\nname: {name}\ndescription: How to do the task at hand.\n---\n\n{skill}"
+
+
+def _describe_skill_files(assignment: Assignment) -> str:
+    if not assignment.skill_files:
+        return ""
+    listed = "\n".join(f"- `{SKILL_FOLDER}/{file.path}`" for file in assignment.skill_files)
+    return f"## Files of the skill, in the working folder\n\n{listed}"
 
 
 def _describe_files(assignment: Assignment) -> str:

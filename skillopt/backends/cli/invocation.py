@@ -11,9 +11,6 @@ from skillopt.backends.cli.options import CliOptions
 from skillopt.backends.cli.trace import Trace
 from skillopt.backends.cli.workspace import Workspace
 
-#: Carries the sample index to a provider of our own, so that repeats differ.
-SAMPLE_HEADER = "X-Skillopt-Sample"
-
 
 @dataclass(frozen=True)
 class Request:
@@ -49,7 +46,8 @@ class Invocation:
 class AgentProgram(Protocol):
     """What differs between programs."""
 
-    name: str
+    #: Whether it can hold an answer to a JSON schema.
+    has_schemas: bool
 
     def login_path(self, workspace: Workspace) -> Path | None:
         """Where the program looks for its login; None if it has none in a file."""

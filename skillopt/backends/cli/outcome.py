@@ -11,8 +11,10 @@ import re
 
 from skillopt import guard
 from skillopt.backends.cli.process import Finished
-from skillopt.backends.cli.redaction import as_message
 from skillopt.backends.cli.trace import Failure, Trace
+from skillopt.backends.failures import Told, failure
+from skillopt.backends.redaction import as_message
+from skillopt.backends.retry_after import LONGEST_RETRY_AFTER_S
 from skillopt.errors import (
     AuthFailed,
     BadRequest,
@@ -26,12 +28,11 @@ from skillopt.errors import (
 )
 from skillopt.guarded import exit_in_words
 
-#: A hold is for everybody who uses the credential: a mistaken one must not last for days.
-LONGEST_RETRY_AFTER_S = 3_600.0
-
 _STATUS = re.compile(r"(?:status:?|HTTP|API Error:?|error:?|rejected)[ (]+([45]\d\d)\b", re.I)
 _RETRY_IN = re.compile(r"(?:try again|retry) (?:in|after):? (\d+(?:\.\d+)?) ?(ms|s|m|h)", re.I)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+#: Statuses by which a filter refuses what was asked.
+_FILTERING = frozenset({400, 403, 422})
 _FILTERED = re.compile(
     r"content[_ ]?filter|content management policy|content_policy|ResponsibleAI|usage policy", re.I
 )
@@ -106,19 +107,16 @@ def _by_exit(executable: str, finished: Finished, trace: Trace) -> CallError:
 
 
 def _by_status(status: int, said: str) -> CallError:
-    shown = as_message(f"HTTP {status}: {said}")
-    if status in (401, 403):
-        # The provider's words may quote the credential.
-        return AuthFailed(f"HTTP {status}: the provider refused the credential")
-    if status == 429:
-        if "insufficient_quota" in said:
-            return AuthFailed("HTTP 429 insufficient_quota: the account has no credit left")
-        return RateLimited(shown, retry_after_s=_retry_after_s(said))
     if status == 404:
-        return UnknownModel(shown)
-    if status in (408, 409, 425) or status >= 500:
-        return ServerFailed(shown, retry_after_s=_retry_after_s(said))
-    return ContentFiltered(shown) if _FILTERED.search(said) else BadRequest(shown)
+        # Which model was asked for is for the program to say.
+        return UnknownModel(as_message(f"HTTP 404: {said}"))
+    told = Told(
+        status,
+        message=said,
+        filtered=status in _FILTERING and _FILTERED.search(said) is not None,
+        no_credit="insufficient_quota" in said,
+    )
+    return failure(told, model="", wait_s=_retry_after_s(said))
 
 
 def _by_words(said: str, shown: str) -> CallError:

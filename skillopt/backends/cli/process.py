@@ -28,8 +28,6 @@ class Finished:
     code: int
     stdout: str
     stderr: str
-    #: Bytes that were printed but not kept.
-    dropped: int = 0
 
 
 class Capture(asyncio.Protocol):
@@ -40,7 +38,7 @@ class Capture(asyncio.Protocol):
         self._half = kept_bytes // 2
         self._head = bytearray()
         self._tail = bytearray()
-        self.dropped = 0
+        self._cut = False
 
     def data_received(self, data: bytes) -> None:
         room = self._half - len(self._head)
@@ -49,7 +47,7 @@ class Capture(asyncio.Protocol):
         excess = len(self._tail) - self._half
         if excess > 0:
             del self._tail[:excess]
-            self.dropped += excess
+            self._cut = True
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self._ended.done():
@@ -57,7 +55,7 @@ class Capture(asyncio.Protocol):
 
     def text(self) -> str:
         # The cut goes through a line: a line break keeps its two halves apart.
-        joint = b"\n" if self.dropped else b""
+        joint = b"\n" if self._cut else b""
         return (bytes(self._head) + joint + bytes(self._tail)).decode("utf-8", "replace")
 
 
@@ -97,7 +95,7 @@ async def run_program(
             process.signal(signal.SIGKILL)
             await _ended(process)
     out, err = captures
-    return Finished(code, out.text(), err.text(), out.dropped + err.dropped)
+    return Finished(code, out.text(), err.text())
 
 
 def _start(

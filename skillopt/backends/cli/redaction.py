@@ -1,25 +1,29 @@
-"""Secrets taken out of whatever a program printed, before anything else looks at it."""
+"""What a program did and answered, without secrets."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 
-HIDDEN = "[hidden]"
-_LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|pk|ghp|gho|github_pat|eyJ)[-_A-Za-z0-9.]{12,}")
-MESSAGE_LIMIT = 200
-#: Hiding a shorter word would hide parts of every text.
-_SHORTEST = 6
+from skillopt.backends.cli.trace import Step, Trace
+from skillopt.backends.redaction import without
 
 
-def without(text: str, secrets: Iterable[str]) -> str:
-    """Replace each secret; longer ones first, since one may hold another."""
-    known = [secret for secret in secrets if len(secret) >= _SHORTEST]
-    for secret in sorted(known, key=len, reverse=True):
-        text = text.replace(secret, HIDDEN)
-    return text
+def trace_without(trace: Trace, secrets: Sequence[str]) -> Trace:
+    """Hide secrets in what was done and answered; the escapes of JSON, which hide them too, are
+    gone from there.
+    """
+    return replace(
+        trace,
+        steps=tuple(_step_without(step, secrets) for step in trace.steps),
+        answer=None if trace.answer is None else without(trace.answer, secrets),
+    )
 
 
-def as_message(text: str) -> str:
-    """A program's words, short enough for an error and without what looks like a key."""
-    return _LOOKS_LIKE_A_KEY.sub(HIDDEN, " ".join(text.split()))[:MESSAGE_LIMIT]
+def _step_without(step: Step, secrets: Sequence[str]) -> Step:
+    return replace(
+        step,
+        text=without(step.text, secrets),
+        tool=without(step.tool, secrets),
+        result=without(step.result, secrets),
+    )

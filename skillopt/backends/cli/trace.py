@@ -50,7 +50,6 @@ class Trace:
     #: None if no answer came, which is not the same as an empty one.
     answer: str | None = None
     usage: Usage = field(default_factory=lambda: Usage(estimated=True))
-    turns: int | None = None
     finish_reason: str = "stop"
     failure: Failure | None = None
     #: What was printed beside events: where programs complain before they can report.

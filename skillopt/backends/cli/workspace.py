@@ -15,16 +15,30 @@ import fcntl
 import os
 import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 
-from skillopt.domain.skill_folder import SkillFile
 from skillopt.errors import ConfigError, TaskError
+from skillopt.programs.folder import CACHE, open_folder
 
 _PARTS = ("home", "config", "work", "tmp", "control")
 #: Longest path of a unix socket, the final zero byte left out.
 _LONGEST_SOCKET_PATH = 107
+
+
+@dataclass(frozen=True)
+class WorkspaceFile:
+    """A file for a folder of a workspace; its path is relative, with forward slashes."""
+
+    path: str
+    content: bytes = field(repr=False)
+    executable: bool = False
+
+    def __post_init__(self) -> None:
+        parts = PurePosixPath(self.path).parts
+        if not parts or "/".join(parts) != self.path or ".." in parts or "\0" in self.path:
+            raise TaskError(f"{self.path!r} leads out of the workspace; give a path inside it")
 
 
 class Workspace:
@@ -36,14 +50,13 @@ class Workspace:
         self.home, self.config, self.work, self.tmp, self.control = (
             folder / part for part in _PARTS
         )
-        self.cache = folder.parent / "cache"
+        self.cache = folder.parent / CACHE
         self.socket = self.control / "broker"
 
     @classmethod
     def create(cls, root: Path) -> Workspace:
         """Make an empty workspace below `root`; raises ConfigError if its paths are too long."""
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _require_own(root)
+        open_folder(root)
         while True:
             folder = root / secrets.token_hex(6)
             lock = _take_lock(_lock_path(folder))
@@ -55,7 +68,6 @@ class Workspace:
             raise ConfigError(f"the folder {str(root)!r} has too long a path; choose a shorter one")
         for path in (folder, *(folder / part for part in _PARTS)):
             path.mkdir(mode=0o700)
-        workspace.cache.mkdir(mode=0o700, exist_ok=True)
         return workspace
 
     @property
@@ -70,14 +82,12 @@ class Workspace:
             "XDG_CACHE_HOME": str(self.cache),
         }
 
-    def put(self, below: Path, files: Sequence[SkillFile]) -> tuple[Path, ...]:
+    def put(self, below: Path, files: Sequence[WorkspaceFile]) -> tuple[Path, ...]:
         """Write files into a folder of the workspace; raises TaskError for two at one path."""
         written = []
         for file in files:
+            # The folder is fresh, so nothing but the path itself could lead out of it.
             path = below.joinpath(*file.path.split("/"))
-            # The folder is fresh, so nothing leads out of it but the path itself.
-            if not path.is_relative_to(below):
-                raise TaskError(f"{file.path!r} leads out of the workspace; give a path inside it")
             try:
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 with path.open("xb") as target:
@@ -97,10 +107,6 @@ class Workspace:
             shutil.rmtree(self.folder)
         _lock_path(self.folder).unlink(missing_ok=True)
         os.close(self.lock)
-
-
-def default_root() -> Path:
-    return Path(tempfile.gettempdir()) / f"skillopt-agents-{os.getuid()}"
 
 
 def sweep(root: Path, rescue: Callable[[Workspace], bool]) -> None:
@@ -134,15 +140,6 @@ def _take_lock(path: Path) -> int | None:
         pass  # the answer is None
     os.close(lock)
     return None
-
-
-def _require_own(root: Path) -> None:
-    """Refuse a folder that somebody else could have prepared, or could read."""
-    status = root.lstat()
-    if status.st_uid != os.getuid() or status.st_mode & 0o077 or root.is_symlink():
-        raise ConfigError(
-            f"the folder {str(root)!r} is open to others; remove it, or give it mode 700"
-        )
 
 
 def _make_writable(folder: Path) -> None:

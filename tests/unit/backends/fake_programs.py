@@ -14,7 +14,8 @@ from typing import Any
 
 from skillopt.backends.cli.agent import CliAgent
 from skillopt.backends.cli.contract import AgentReply, Assignment
-from skillopt.backends.cli.options import CliOptions, ProgramName
+from skillopt.backends.cli.options import CliOptions
+from skillopt.domain.agent import AgentProgramName
 from skillopt.domain.messages import Message
 
 SECRET = "sk-planted-0123456789abcdef"
@@ -57,7 +58,7 @@ COPILOT_ANSWER = (
     {"type": "assistant.message", "data": {"content": "the answer", "toolRequests": []}},
     {"type": "result", "exitCode": 0, "usage": {"premiumRequests": 0}},
 )
-ANSWERS: dict[ProgramName, Sequence[dict[str, Any]]] = {
+ANSWERS: dict[AgentProgramName, Sequence[dict[str, Any]]] = {
     "claude": (CLAUDE_ANSWER,),
     "codex": CODEX_ANSWER,
     "copilot": COPILOT_ANSWER,
@@ -67,7 +68,7 @@ ANSWERS: dict[ProgramName, Sequence[dict[str, Any]]] = {
 class FakeProgram:
     """A script in the place of a program, and what it saw when it ran."""
 
-    def __init__(self, folder: Path, name: ProgramName, body: str = "") -> None:
+    def __init__(self, folder: Path, name: AgentProgramName, body: str = "") -> None:
         self.name = name
         self.path = folder / name
         self.report = folder / f"{name}.report"
@@ -87,7 +88,7 @@ class FakeProgram:
             "program": self.name,
             "executable": str(self.path),
             "model": "m-1",
-            "credential_env": "THE_KEY",
+            "api_key_env": "THE_KEY",
             "base_url": URL,
             "timeout_s": 60.0,
         }

@@ -9,7 +9,6 @@ import pytest
 from skillopt.backends.cli.agent import PROGRAMS
 from skillopt.backends.cli.outcome import answer_of
 from skillopt.backends.cli.process import Finished
-from skillopt.backends.cli.workspace import Workspace
 from skillopt.errors import (
     AuthFailed,
     BadRequest,
@@ -20,13 +19,6 @@ from skillopt.errors import (
     ServerFailed,
     UnknownModel,
 )
-
-
-@pytest.fixture
-def workspace(tmp_path):
-    made = Workspace.create(tmp_path / "r")
-    yield made
-    made.remove()
 
 
 def answer(program, workspace, code, *events, stderr=""):
@@ -77,7 +69,8 @@ ROWS = [
         ContentFiltered,
     ),
     ("claude", claude_error("API Error: 404 model: x", 404), UnknownModel),
-    ("claude", claude_error("API Error: 529 Overloaded", 529), ServerFailed),
+    ("claude", claude_error("API Error: 529 Overloaded", 529), RateLimited),
+    ("claude", claude_error("API Error: 402 no credit", 402), AuthFailed),
     ("claude", claude_error("API Error: 500 oops", 500), ServerFailed),
     ("claude", claude_error("API Error: Connection refused (ECONNREFUSED)"), ConnectionFailed),
     ("claude", claude_error("Request timed out"), CallTimeout),

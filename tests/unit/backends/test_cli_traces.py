@@ -10,15 +10,7 @@ from skillopt.backends.cli.claude import Claude
 from skillopt.backends.cli.codex import Codex
 from skillopt.backends.cli.copilot import Copilot
 from skillopt.backends.cli.trace import STEP_LIMIT
-from skillopt.backends.cli.workspace import Workspace
 from skillopt.domain.usage import Usage
-
-
-@pytest.fixture
-def workspace(tmp_path):
-    made = Workspace.create(tmp_path / "r")
-    yield made
-    made.remove()
 
 
 def lines(*events):
@@ -74,7 +66,7 @@ def test_claude_steps_are_numbered_and_a_result_joins_its_call(workspace):
         (3, "said"),
     ]
     assert trace.steps[1].rendered() == 'Step 2: uses Bash\n{"command": "ls"}\ngives\na.txt'
-    assert (trace.answer, trace.turns, trace.usage) == ("It is a.txt", 2, Usage(30, 10, 6))
+    assert (trace.answer, trace.usage) == ("It is a.txt", Usage(30, 10, 6))
 
 
 def test_claude_words_of_subagents_and_of_the_program_are_no_steps(workspace):
@@ -168,7 +160,7 @@ def test_copilot_tokens_come_from_its_usage_file(workspace):
     metrics = {"m": {"requests": {"count": 2}, "usage": used}, "n": {"usage": {"inputTokens": 1}}}
     (workspace.control / "usage.json").write_text(json.dumps({"modelMetrics": metrics}))
     trace = Copilot().trace(lines({"type": "result", "exitCode": 0}), workspace)
-    assert (trace.usage, trace.turns) == (Usage(23, 10, 4), 2)
+    assert trace.usage == Usage(23, 10, 4)
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", '{"modelMetrics": {}}', '{"modelMetrics": 3}'])

@@ -9,13 +9,11 @@ import subprocess
 import sys
 
 import pytest
-from pydantic import ValidationError
 
 from skillopt.backends.cli.credentials import borrowed_login, rescue_login
-from skillopt.backends.cli.environment import base_environment
-from skillopt.backends.cli.workspace import Workspace, sweep
-from skillopt.domain.skill_folder import SkillFile
+from skillopt.backends.cli.workspace import Workspace, WorkspaceFile, sweep
 from skillopt.errors import AuthFailed, CallTimeout, ConfigError, TaskError
+from skillopt.programs.environment import base_environment
 
 
 @pytest.fixture
@@ -38,19 +36,19 @@ def test_a_workspace_is_private_and_empty(workspace):
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "", "a//b", "."])
 def test_no_file_can_be_named_outside_the_workspace(path):
-    with pytest.raises(ValidationError):
-        SkillFile.of(path, b"x")
+    with pytest.raises(TaskError, match="leads out of the workspace"):
+        WorkspaceFile(path, b"x")
 
 
 def test_files_keep_their_folders_and_their_right_to_run(workspace):
-    workspace.put(workspace.work, [SkillFile.of("a/run.sh", b"x", executable=True)])
+    workspace.put(workspace.work, [WorkspaceFile("a/run.sh", b"x", executable=True)])
     path = workspace.work / "a" / "run.sh"
     assert path.read_bytes() == b"x" and path.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("second", ["a", "a/b"])
 def test_a_file_never_replaces_another(workspace, second):
-    files = [SkillFile.of("a", b"1"), SkillFile.of(second, b"2")]
+    files = [WorkspaceFile("a", b"1"), WorkspaceFile(second, b"2")]
     with pytest.raises(TaskError, match=f"{second!r} is in the workspace already"):
         workspace.put(workspace.work, files)
 

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
-
 import httpx2
 import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.backends.openai_errors import (
-    LONGEST_RETRY_AFTER_S,
-    MESSAGE_LIMIT,
-    clean,
-    retry_after_s,
-    translate,
-)
+from skillopt.backends.openai_errors import translate
+from skillopt.backends.redaction import MESSAGE_LIMIT, as_message
 from skillopt.errors import (
     AuthFailed,
     BadRequest,
@@ -97,54 +89,10 @@ def test_no_key_is_in_any_text(status: int, code: str, around: str) -> None:
     ],
 )
 def test_what_looks_like_a_key_is_hidden(text: str) -> None:
-    assert "[hidden]" in clean(text)
-    assert "5678" not in clean(text)
-    assert "eyJ" not in clean(text)
+    assert "[hidden]" in as_message(text)
+    assert "5678" not in as_message(text)
+    assert "eyJ" not in as_message(text)
 
 
 def test_texts_stay_on_one_line() -> None:
-    assert clean("a\n b\tc") == "a b c"
-
-
-# --- Retry-After --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        ({}, None),
-        ({"retry-after": "3"}, 3.0),
-        ({"retry-after": "0.25"}, 0.25),
-        ({"retry-after": "-4"}, 0.0),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": ""}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "inf"}, LONGEST_RETRY_AFTER_S),
-        ({"retry-after": "1e300"}, LONGEST_RETRY_AFTER_S),
-        ({"retry-after-ms": "1500"}, 1.5),
-        ({"retry-after-ms": "1500", "retry-after": "2"}, 1.5),
-        ({"retry-after-ms": "what", "retry-after": "2"}, 2.0),
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 -0000"}, 0.0),
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:00"}, 0.0),
-        ({"retry-after": "Wed, 21 Oct 99999999999999999999 07:28:00 GMT"}, None),
-        ({"retry-after": "Fri, 31 Dec 2999 23:59:59 GMT"}, LONGEST_RETRY_AFTER_S),
-    ],
-)
-def test_retry_after_in_all_its_forms(headers, expected) -> None:
-    assert retry_after_s(headers) == expected
-
-
-@pytest.mark.parametrize("zone", [UTC, None])
-def test_retry_after_as_a_date_counts_from_now(zone) -> None:
-    when = (datetime.now(UTC) + timedelta(seconds=100)).replace(tzinfo=zone)
-    seconds = retry_after_s({"retry-after": format_datetime(when)})
-    assert seconds is not None
-    assert 60 < seconds <= 100
-
-
-@given(st.text())
-def test_any_retry_after_is_a_sane_number_or_none(raw: str) -> None:
-    for header in ("retry-after", "retry-after-ms"):
-        seconds = retry_after_s({header: raw})
-        assert seconds is None or 0 <= seconds <= LONGEST_RETRY_AFTER_S
+    assert as_message("a\n b\tc") == "a b c"
