@@ -16,7 +16,7 @@ from skillopt.domain.fingerprint import digest
 from skillopt.domain.jobs import JobSpec, JudgeSpec, OptimizeStage, RolloutSpec
 from skillopt.domain.messages import Message, decode_messages, encode_messages
 from skillopt.domain.results import Body, CriterionResult, InvalidBody, JudgementBody, ReplyBody
-from skillopt.domain.skill_folder import SKILL_FILE, read_manifest
+from skillopt.domain.skill_folder import read_manifest
 from skillopt.loop.templates import NAMES
 
 TEMPLATES = {
@@ -117,7 +117,7 @@ class Models:
     def attempt(self, spec: RolloutSpec, blobs: BlobStore) -> Body:
         skill = blobs.read(spec.skill)
         if spec.layout == "folder":
-            skill = blobs.read(read_manifest(skill)[SKILL_FILE])
+            skill = blobs.read(read_manifest(skill).text)
         memory = blobs.read(spec.memory).decode() if spec.memory else ""
         task = json.loads(blobs.read(spec.prompt))["task"]
         if self.filtered and self.filtered in task:

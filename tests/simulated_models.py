@@ -13,9 +13,10 @@ from skillopt.domain.item import Judge, TaskPrompt, Tool
 from skillopt.domain.jobs import JobSpec, JudgeSpec, RolloutSpec
 from skillopt.domain.messages import Message, ToolCall, decode_messages, encode_messages
 from skillopt.domain.results import Body, ReplyBody
-from skillopt.domain.skill_folder import SKILL_FILE, read_manifest
+from skillopt.domain.skill_folder import read_manifest
 from skillopt.envs.tasks import Turn, attempt
-from skillopt.judges.registry import judge
+from skillopt.judges.model_scorer import Case, Said, judge_by_model
+from skillopt.judges.registry import judge, model_scorer
 from skillopt.simulator.behaviour import Reply, reply_to
 from skillopt.simulator.options import SimulatorOptions
 from skillopt.simulator.request import read_request
@@ -33,10 +34,23 @@ class SimulatedModels(Models):
         if isinstance(spec, RolloutSpec):
             return self._attempt(spec, blobs)
         if isinstance(spec, JudgeSpec):
-            reply = ReplyBody.model_validate_json(blobs.read(spec.reply))
-            return judge(_JUDGE.validate_json(blobs.read(spec.judge)), reply)
+            return self._judge(spec, blobs)
         said = self._ask(decode_messages(blobs.read(spec.messages)), spec.sample)
         return ReplyBody(text=said.text, trajectory=spec.messages)
+
+    def _judge(self, spec: JudgeSpec, blobs: BlobStore) -> Body:
+        reply = ReplyBody.model_validate_json(blobs.read(spec.reply))
+        description = _JUDGE.validate_json(blobs.read(spec.judge))
+        scorer = model_scorer(description)
+        if scorer is None:
+            return judge(description, reply)
+        assert spec.prompt is not None
+        assert spec.template is not None
+        prompt = TaskPrompt.model_validate_json(blobs.read(spec.prompt))
+        case = Case(description, blobs.read(spec.template).decode(), prompt, reply)
+        judged = judge_by_model(scorer, case, lambda sent: Said(self._ask(sent, 0).text))
+        kept = blobs.put(encode_messages(judged.messages)) if judged.messages else None
+        return judged.body.model_copy(update={"trajectory": kept})
 
     def _attempt(self, spec: RolloutSpec, blobs: BlobStore) -> ReplyBody:
         prompt = TaskPrompt.model_validate_json(blobs.read(spec.prompt))
@@ -57,7 +71,7 @@ class SimulatedModels(Models):
 
         skill, template = blobs.read(spec.skill), blobs.read(spec.template).decode()
         if spec.layout == "folder":
-            skill = blobs.read(read_manifest(skill)[SKILL_FILE])
+            skill = blobs.read(read_manifest(skill).text)
         made = attempt(chat, prompt, skill.decode(), template, memory)
         return ReplyBody(
             text=made.text,

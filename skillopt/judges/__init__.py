@@ -1,4 +1,4 @@
-"""Local judges: they score a reply by its text alone, without a model and without a sandbox."""
+"""Judges: most score a reply by its text alone; one that asks a model says what to ask it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from skillopt.judges.registry import (
     judge_versions,
     kind_fault,
     known_kinds,
+    model_scorer,
     validate_judge,
 )
 
-__all__ = ["judge", "judge_versions", "kind_fault", "known_kinds", "validate_judge"]
+__all__ = [
+    "judge",
+    "judge_versions",
+    "kind_fault",
+    "known_kinds",
+    "model_scorer",
+    "validate_judge",
+]

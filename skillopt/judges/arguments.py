@@ -6,7 +6,7 @@ from typing import Protocol
 
 import regex
 
-from skillopt.judges.pattern_size import written_out
+from skillopt.judges.pattern_size import calls_itself, written_out
 
 #: What an expression may grow to; compiling it takes some 300 bytes for each.
 MAX_PATTERN_SIZE = 50_000
@@ -61,6 +61,11 @@ class PatternArgument(TextArgument):
             return (
                 f"cannot use {written!r} as a regular expression: written out, its repeats come "
                 f"to more than {MAX_PATTERN_SIZE} characters; use smaller counts"
+            )
+        if calls_itself(self.read(written)):
+            return (
+                f"cannot use {written!r} as a regular expression: it calls a group of its own "
+                "again, which may take all the memory there is; write the repetition out"
             )
         try:
             regex.compile(self.read(written))

@@ -29,6 +29,7 @@ _CUES = (
 )
 #: More numbers than these are not listed to anybody.
 _MOST_NUMBERS = 20
+_SHOWN_DIGITS = 80
 _UNIT_SIGNS = "%°$€£¥₹"
 _UNIT = re.compile(rf"(?:[^\W\d_]|[{_UNIT_SIGNS}])[\w /^·.-]{{0,30}}")
 #: From this length on, a unit is a word: upper and lower case and a plural do not matter.
@@ -194,6 +195,10 @@ def _form(given: str, numbers: Sequence[Quantity]) -> str:
 def _seen(numbers: Sequence[Quantity]) -> str:
     if not numbers:
         return "no number is stated"
-    stated = ", ".join(number.written for number in numbers[:5])
+    stated = ", ".join(_cut(number.written) for number in numbers[:5])
     more = " and more" if len(numbers) > 5 else ""
     return f"stated is {stated}{more}"
+
+
+def _cut(written: str) -> str:
+    return written if len(written) <= _SHOWN_DIGITS else written[: _SHOWN_DIGITS - 1] + "…"

@@ -1,7 +1,7 @@
-"""How large a regular expression becomes when its counted repeats are written out.
+"""What makes a regular expression take all the memory there is, whatever it is matched with.
 
-The engine does write them out when it compiles: `(?:(?:a{1000}){1000}){1000}` would take all the
-memory there is.
+The engine writes counted repeats out when it compiles: `(?:(?:a{1000}){1000}){1000}` is a billion
+parts. And an expression may call itself without end.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 _REPEAT = re.compile(r"\{([0-9]{1,9})(?:,[0-9]*)?\}")
+_CALL = re.compile(r"\(\?(?:R|[+-]?[0-9]+|&\w+|P>\w+)\)")
 _SET = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 
 
@@ -38,6 +39,16 @@ def written_out(pattern: str) -> int:
             sizes[-1] += 1
         place = _end_of_part(pattern, place)
     return sum(sizes)
+
+
+def calls_itself(pattern: str) -> bool:
+    """Whether an expression has a part such as `(?R)`, `(?1)` or `(?&name)`."""
+    place = 0
+    while place < len(pattern):
+        if _CALL.match(pattern, place):
+            return True
+        place = _end_of_part(pattern, place)
+    return False
 
 
 def _end_of_part(pattern: str, place: int) -> int:

@@ -26,7 +26,8 @@ _MARKUP = (
     (re.compile(r"\\[,;! ]"), " "),
     (re.compile(r"\\(?=[%$])"), ""),
     (re.compile(r"(?<=[0-9]) ?\* ?(?=10(?:\^|\*\*))"), "\u00d7"),
-    (re.compile(r"(?<![0-9*`])[*`]+|[*`]+(?![0-9*`])"), ""),
+    # Each run of marks is read once: tried from every place, a long one would take for ever.
+    (re.compile(r"(?<![0-9*`])[*`]+|(?<![*`])[*`]++(?![0-9])"), ""),
 )
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _FRACTION = re.compile(r" ?/ ?([0-9]{1,18})(?![0-9/.,])")

@@ -2,6 +2,7 @@
 
 A package adds a kind by an entry point of the group `skillopt.judges`, whose name is the kind and
 whose object is a `Scorer` or a class of one. The kinds of this package need no installation.
+Kinds that ask a model are this package's own: they take jobs and calls of another sort.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from skillopt.judges.answer import AnswerScorer
 from skillopt.judges.choice import ChoiceScorer
 from skillopt.judges.exact import ExactScorer
 from skillopt.judges.function import FunctionScorer
+from skillopt.judges.model_scorer import ModelScorer
 from skillopt.judges.numeric import NumericScorer
+from skillopt.judges.rubric import RubricScorer
 from skillopt.judges.rule import RuleScorer
 from skillopt.judges.scorer import Scorer
 
@@ -35,6 +38,8 @@ _OWN: Mapping[str, Scorer[Any]] = MappingProxyType(
         "function": FunctionScorer(),
     }
 )
+#: Kinds whose judgements are calls of a model, each a job of its own.
+_ASKING: Mapping[str, ModelScorer[Any]] = MappingProxyType({"rubric": RubricScorer()})
 
 
 @dataclass(frozen=True)
@@ -49,8 +54,14 @@ def judge(judge: Judge, reply: ReplyBody) -> JudgementBody | InvalidBody:
 
     A judge with problems, or a check that does not finish in time, makes the task invalid: that
     is not the model's fault and never a zero. May take a second for each regular expression.
-    Raises JudgeFailed if a judge of another package fails by itself.
+    Raises JudgeFailed if a judge of another package fails by itself, and for a judge that asks a
+    model, which cannot be had here.
     """
+    if judge.kind in _ASKING:
+        raise JudgeFailed(
+            f"judge kind {judge.kind!r} asks a model: its judgements are jobs of their own, for "
+            "workers of the backend in the role of judge"
+        )
     problems = validate_judge(judge)
     if problems:
         return InvalidBody(reason="the judge is not usable: " + "; ".join(problems))
@@ -60,8 +71,16 @@ def judge(judge: Judge, reply: ReplyBody) -> JudgementBody | InvalidBody:
     return scorer.score(judge, reply)
 
 
+def model_scorer(judge: Judge) -> ModelScorer[Any] | None:
+    """Give what puts replies to the model that this judge asks; None if it asks none."""
+    return _ASKING.get(judge.kind)
+
+
 def validate_judge(judge: Judge) -> list[str]:
     """Say in words what is wrong with a judge; empty if it can be used."""
+    asking = model_scorer(judge)
+    if asking is not None:
+        return asking.problems(judge)
     scorer = _kinds().scorers.get(judge.kind)
     if scorer is None:
         return [kind_fault(judge.kind) or f"judge kind {judge.kind!r} is not known here"]
@@ -75,12 +94,13 @@ def validate_judge(judge: Judge) -> list[str]:
 
 def judge_versions() -> dict[str, int]:
     """Give the version of each kind's scoring; a change of it means judging anew."""
-    return {kind: scorer.version for kind, scorer in _kinds().scorers.items()}
+    local = {kind: scorer.version for kind, scorer in _kinds().scorers.items()}
+    return local | {kind: scorer.version for kind, scorer in _ASKING.items()}
 
 
 def known_kinds() -> tuple[str, ...]:
     """Name the kinds that can be used here, those of this package first."""
-    return tuple(_kinds().scorers)
+    return (*_OWN, *_ASKING, *(kind for kind in _kinds().scorers if kind not in _OWN))
 
 
 def kind_fault(kind: str) -> str | None:
@@ -94,7 +114,7 @@ def _kinds() -> _Kinds:
     scorers = dict(_OWN)
     faults: dict[str, str] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
-        if entry.name in _OWN:
+        if entry.name in _OWN or entry.name in _ASKING:
             continue  # what this package's kinds mean is not for others to change
         loaded = _load(entry, taken=entry.name in scorers or entry.name in faults)
         if isinstance(loaded, str):

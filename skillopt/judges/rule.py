@@ -11,7 +11,7 @@ from skillopt.judges.scorer import missing_answer, verdict
 
 
 class RuleScorer:
-    version = 1
+    version = 2
 
     def problems(self, judge: RuleJudge) -> list[str]:
         return [
@@ -26,10 +26,10 @@ class RuleScorer:
         for check in judge.checks:
             try:
                 criteria.append(_criterion(check, reply, missing))
-            except TimeoutError:
+            except (TimeoutError, MemoryError):
                 return InvalidBody(
                     reason=f"the check {_name(check)!r} did not finish within "
-                    f"{REGEX_TIMEOUT_S:g} s; simplify its pattern"
+                    f"{REGEX_TIMEOUT_S:g} s and the memory it may take; simplify its pattern"
                 )
         return verdict(criteria, lead=_because(missing))
 

@@ -86,7 +86,7 @@ class Simulator:
     async def _reply(self, http: web.Request, dialect: Dialect) -> web.StreamResponse:
         request = await self._read(http, dialect)
         role = role_of(form_asked_for(request))
-        self._stats.read(request.key, role)
+        self._stats.read(request.key, role, request.pictures)
         asked_before = self._asked[request.key]
         self._asked[request.key] += 1
         await self._suffer(self._outage.strikes(_now_s()) or "none")
@@ -94,7 +94,10 @@ class Simulator:
         reply = reply_to(request, self._options)
         used = responses.prompt_tokens(request)
         self._refuse_by_limit(used + reply.completion_tokens)
-        await self._wait(fault_of(self._options, request.key, asked_before))
+        fault = fault_of(self._options, request.key, asked_before)
+        if fault.kind != "500":  # a server error is an answer, and nobody pays for it
+            self._stats.charged(used, reply.completion_tokens)
+        await self._wait(fault)
         response = await self._send(http, dialect, request, reply)
         self._stats.replied(request.key, role, used, reply.completion_tokens)
         return response

@@ -17,7 +17,7 @@ from skillopt.simulator.rules import CallTool, Rule
 from skillopt.simulator.target import TaskText, forget_one, miss_one, next_tool, write_answer
 
 _MATERIAL = re.compile(
-    r"^(?:#+[ \t]*)?(?:context|document|passage|source|material)s?[ \t]*(?::|$)",
+    r"^(?:#+[ \t]*)?(?:context|document|passage|source|material|attachment)s?[ \t]*(?::|$)",
     re.IGNORECASE | re.MULTILINE,
 )
 #: Rules that a model can mind at once.

@@ -7,14 +7,15 @@ import random
 import re
 import string
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from skillopt.domain.seeds import stream
 from skillopt.domain.usage import Role
-from skillopt.simulator import analyst, epoch_forms, json_forms, merging, rewriting
+from skillopt.simulator import analyst, epoch_forms, json_forms, judging, merging, rewriting
 from skillopt.simulator.attempt import Attempt, attempt
 from skillopt.simulator.options import SimulatorOptions
+from skillopt.simulator.reply_form import in_form
 from skillopt.simulator.request import ChatRequest
 
 Form = Literal[
@@ -105,7 +106,7 @@ def reply_to(request: ChatRequest, options: SimulatorOptions) -> Reply:
     rng = stream(options.seed, "reply", request.content, request.sample)
     noise = stream(options.seed, "noise", request.content, request.sample)
     if form == "target":
-        reply = _said(attempt(request, options, rng))
+        reply = _formed(_said(attempt(request, options, rng)), request)
     else:
         reply = Reply(_json_reply(form, fields, request, options, rng), role_of(form))
     if reply.tool is None and noise.random() < options.garbage_rate:
@@ -119,6 +120,13 @@ def _said(made: Attempt) -> Reply:
     return Reply("", "target", "tool_calls", made.tool, made.tool_arguments)
 
 
+def _formed(reply: Reply, request: ChatRequest) -> Reply:
+    asked = request.body.response_format
+    if reply.tool is not None or asked is None or not asked.wants_json:
+        return reply
+    return replace(reply, text=in_form(reply.text, asked))
+
+
 def _json_reply(
     form: Form,
     fields: frozenset[str],
@@ -128,7 +136,7 @@ def _json_reply(
 ) -> str:
     said = "\n\n".join(request.texts("user"))
     answer = _answers(fields, options, rng)[form](said)
-    if form != "rubric" and rng.random() < options.malformed_rate:
+    if rng.random() < options.malformed_rate:
         return json_forms.malformed(answer, rng)
     return json.dumps(answer, ensure_ascii=False)
 
@@ -146,7 +154,7 @@ def _answers(
         "rewrite": lambda said: rewriting.rewrite(said, options, rng),
         "consolidate": lambda said: epoch_forms.consolidate(said, options, rng),
         "learning_rate": json_forms.learning_rate,
-        "rubric": json_forms.rubric_score,
+        "rubric": judging.rubric_verdict,
     }
 
 

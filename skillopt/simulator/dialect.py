@@ -11,14 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from skillopt.domain.messages import SAMPLE_HEADER
 from skillopt.simulator import responses, responses_reply
 from skillopt.simulator.behaviour import Reply
 from skillopt.simulator.messages_api import Messages
 from skillopt.simulator.request import ChatRequest, read_request
 from skillopt.simulator.responses import ApiError
 from skillopt.simulator.responses_request import as_chat
-
-SAMPLE_HEADER = "X-Skillopt-Sample"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 from skillopt.simulator.criteria import Criterion, read_criteria
 from skillopt.simulator.options import SimulatorOptions
 from skillopt.simulator.prompt_sections import listed, section, unfenced
-from skillopt.simulator.prose import outside_fences
+from skillopt.simulator.prose import told
 from skillopt.simulator.shown import Shown, criteria_lines, plain, read_prompt
 from skillopt.simulator.wordings_of_edits import VAGUE, harmful
 
@@ -89,14 +89,14 @@ def _still_failing(user_text: str, shown: Shown) -> dict[Criterion, int]:
         for change, text in zip(pieces[1::2], pieces[2::2], strict=True)
         if change.lower() in ("regressed", "persistent")
     ]
-    told = "\n".join(failing) if len(pieces) > 1 else comparison
-    return read_criteria(criteria_lines(_of_current(told)).splitlines())
+    compared = "\n".join(failing) if len(pieces) > 1 else comparison
+    return read_criteria(criteria_lines(_of_current(compared)).splitlines())
 
 
 def _of_current(text: str) -> str:
     """Leave out what attempts said, and all that is told of those with the previous document."""
     kept, skipping = [], False
-    for line in outside_fences(text):
+    for line in told(text):
         if _WITH_PREVIOUS.match(line):
             skipping = True
         elif _WITH_OTHER.match(line):

@@ -1,4 +1,4 @@
-"""The other JSON forms that an optimizer or a judge may be asked for, and how replies go wrong."""
+"""The budget that an optimizer may be asked for, and how replies of any form go wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 from skillopt.simulator import merging
 from skillopt.simulator.prompt_sections import edits_wanted, section
-from skillopt.simulator.prose import sentences
 
 _USUAL_LEARNING_RATE = 4
 _HARD = re.compile(r"\bhard\b\W{0,5}([01](?:\.\d{1,9})?)", re.IGNORECASE)
@@ -27,19 +26,6 @@ def learning_rate(user_text: str) -> dict[str, Any]:
         "confidence": 0.5,
         "risk_notes": [],
     }
-
-
-def rubric_score(user_text: str) -> dict[str, Any]:
-    """Score an answer by the share of the rubric's quoted texts that it has."""
-    rubric = section(user_text, "rubric", "criteria") or user_text
-    answer = section(user_text, "answer", "response", "reply") or ""
-    if not answer.strip():
-        return {"score": 0.0, "reason": "there is no answer"}
-    quoted = {q.text for sentence in sentences(rubric) for q in sentence.quotations}
-    missing = sorted(text for text in quoted if text.lower() not in answer.lower())
-    share = 1.0 if not quoted else 1 - len(missing) / len(quoted)
-    reason = f"missing: {json.dumps(missing)}" if missing else "it has all that was asked for"
-    return {"score": round(share, 4), "reason": reason}
 
 
 def malformed(form: dict[str, Any], rng: random.Random) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from skillopt.domain.messages import SAMPLE_HEADER
 from skillopt.simulator import messages_replies
 from skillopt.simulator.behaviour import Reply
 from skillopt.simulator.messages_request import read_messages
@@ -14,8 +15,6 @@ from skillopt.simulator.responses import ApiError
 
 if TYPE_CHECKING:
     from skillopt.simulator.dialect import Call
-
-SAMPLE_HEADER = "X-Skillopt-Sample"
 
 
 class Messages:

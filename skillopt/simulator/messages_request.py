@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from skillopt.simulator.reply_form import messages_fault
 from skillopt.simulator.request import ChatRequest, RequestError, read_request
 
 
@@ -22,7 +23,7 @@ class _Part(BaseModel):
 
 
 class _Block(_Part):
-    """One block of content; of pictures, documents and thoughts only the type is read."""
+    """One block of content; of documents and thoughts only the type is read."""
 
     type: str
     text: str = ""
@@ -32,6 +33,8 @@ class _Block(_Part):
     tool_use_id: str = ""
     #: What a tool answered; documents have contents of other shapes.
     content: Any = None
+    #: Where a picture is; documents have theirs too.
+    source: Any = None
 
 
 class _Message(_Part):
@@ -67,6 +70,15 @@ class _ToolChoice(_Part):
     name: str | None = None
 
 
+class _Format(_Part):
+    type: Literal["json_schema"]
+    body: dict[str, Any] = Field(alias="schema")
+
+
+class _OutputConfig(_Part):
+    format: _Format | None = None
+
+
 class _Body(_Part):
     model: str = Field(min_length=1)
     max_tokens: int = Field(ge=1)
@@ -75,6 +87,7 @@ class _Body(_Part):
     tools: tuple[_Tool, ...] | None = None
     tool_choice: _ToolChoice | None = None
     temperature: float | None = Field(default=None, ge=0, le=1)
+    output_config: _OutputConfig | None = None
     stream: bool | None = None
 
 
@@ -97,6 +110,10 @@ def _checked(raw: object) -> _Body:
     for index, message in enumerate(body.messages):
         _check_content(message, index)
     _check_tool_blocks(body)
+    form = body.output_config.format if body.output_config is not None else None
+    fault = messages_fault(form.body) if form is not None else None
+    if fault is not None:
+        raise RequestError(fault, "output_config.format.schema")
     return body
 
 
@@ -162,6 +179,9 @@ def _chat(body: _Body) -> dict[str, Any]:
         chat["tool_choice"] = "required"
     if choice is not None and choice.type == "tool":
         chat["tool_choice"] = {"type": "function", "function": {"name": choice.name}}
+    if body.output_config is not None and body.output_config.format is not None:
+        described = {"name": "reply", "schema": body.output_config.format.body}
+        chat["response_format"] = {"type": "json_schema", "json_schema": described}
     return chat
 
 
@@ -171,11 +191,21 @@ def _rows(message: _Message) -> Iterator[dict[str, Any]]:
         yield {"role": "tool", "tool_call_id": block.tool_use_id, "content": _result(block)}
     uses = message.of_type("tool_use")
     spoken = message.of_type("text")
-    if spoken or uses or not message.of_type("tool_result"):
+    pictures = [_picture(block) for block in message.of_type("image")]
+    if spoken or uses or pictures or not message.of_type("tool_result"):
         row: dict[str, Any] = {"role": message.role, "content": message.text}
+        if pictures:
+            texts = [{"type": "text", "text": message.text}] if spoken else []
+            row["content"] = [*texts, *pictures]
         if uses:
             row["tool_calls"] = [_call(block) for block in uses]
         yield row
+
+
+def _picture(block: _Block) -> dict[str, Any]:
+    source = block.source if isinstance(block.source, dict) else {}
+    url = source.get("url") or f"data:{source.get('media_type')};base64,{source.get('data')}"
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def _call(block: _Block) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from skillopt.domain.fingerprint import digest, short
 from skillopt.errors import ConfigError
 
 #: Raised when the same request would be answered with other words than before.
-BEHAVIOUR_VERSION = 2
+BEHAVIOUR_VERSION = 3
 
 Rate = Annotated[float, Field(ge=0, le=1)]
 OutageKind = Literal["500", "529", "refuse", "stall"]
@@ -35,7 +35,9 @@ class SimulatorOptions(_Options):
     sample_noise: Rate = Field(0.0, description="share of attempts that miss a rule by chance")
     vague_rate: Rate = Field(0.0, description="share of the optimizer's rules that say nothing")
     harmful_rate: Rate = Field(0.0, description="share of the optimizer's rules that do harm")
-    malformed_rate: Rate = Field(0.0, description="share of optimizer replies of a wrong form")
+    malformed_rate: Rate = Field(
+        0.0, description="share of optimizer and judge replies of a wrong form"
+    )
     garbage_rate: Rate = Field(0.0, description="share of replies that are noise")
     truncated_rate: Rate = Field(0.0, description="share of replies cut off in the middle")
 

@@ -18,6 +18,8 @@ _REPLACEMENT = "\ufffd"
 
 _FRONT_MATTER = re.compile(r"^---[ \t]*\n(?=[\w-]+:)(?:.*\n)*?---[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+#: The line before a judge's words.
+_JUDGE = "Judge:"
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
 _SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!max\.)(?<!min\.)(?<=[.!?])\s+")
@@ -114,6 +116,24 @@ def outside_fences(markdown: str) -> Iterator[str]:
             yield ""
         else:
             yield line
+
+
+def told(markdown: str) -> Iterator[str]:
+    """Give the lines outside fenced blocks, and those of blocks that hold a judge's own words."""
+    fence, is_judge, last = "", False, ""
+    for line in markdown.splitlines():
+        fenced = _FENCE.match(line)
+        if fence:
+            if fenced is not None and fenced.group(1).startswith(fence):
+                fence = ""
+            elif is_judge:
+                yield line
+        elif fenced is not None:
+            fence, is_judge = fenced.group(1), last == _JUDGE
+            yield ""
+        else:
+            yield line
+            last = line.strip()
 
 
 def _split(text: str) -> Iterator[Sentence]:

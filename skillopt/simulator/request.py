@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from skillopt.domain.fingerprint import digest
+from skillopt.domain.messages import SAMPLE_HEADER
+from skillopt.simulator.reply_form import ResponseFormat
+
+_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,")
+#: A picture takes as much of a prompt as a text of so many characters.
+_PICTURE_CHARACTERS = 340
 
 
 class _Part(BaseModel):
@@ -20,6 +28,30 @@ class _Part(BaseModel):
 class TextPart(_Part):
     type: Literal["text"]
     text: str
+
+
+class ImageUrl(_Part):
+    url: str = Field(min_length=1)
+
+    @field_validator("url")
+    @classmethod
+    def _readable(cls, url: str) -> str:
+        """A picture that comes with the request must be one; others are not fetched."""
+        if not url.startswith("data:"):
+            return url
+        found = _PICTURE.match(url)
+        if found is None:
+            raise ValueError("is not a picture in base64; send png, jpeg, gif or webp")
+        try:
+            base64.b64decode(url[found.end() :], validate=True)
+        except ValueError as error:
+            raise ValueError("is not base64") from error
+        return url
+
+
+class ImagePart(_Part):
+    type: Literal["image_url"]
+    image_url: ImageUrl
 
 
 class FunctionCall(_Part):
@@ -35,7 +67,7 @@ class ToolCall(_Part):
 
 class ChatMessage(_Part):
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: str | tuple[TextPart, ...] | None = None
+    content: str | tuple[TextPart | ImagePart, ...] | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
 
@@ -43,7 +75,12 @@ class ChatMessage(_Part):
     def text(self) -> str:
         if self.content is None or isinstance(self.content, str):
             return self.content or ""
-        return "\n".join(part.text for part in self.content)
+        return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
+
+    @property
+    def pictures(self) -> int:
+        parts = self.content if isinstance(self.content, tuple) else ()
+        return sum(isinstance(part, ImagePart) for part in parts)
 
 
 class FunctionTool(_Part):
@@ -75,6 +112,7 @@ class ChatBody(_Part):
     temperature: float | None = Field(default=None, ge=0, le=2)
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
+    response_format: ResponseFormat | None = None
 
 
 class RequestError(Exception):
@@ -94,7 +132,7 @@ class ChatRequest:
 
     @cached_property
     def content(self) -> str:
-        """Hash of what is asked: model, messages and tools."""
+        """Hash of what is asked: model, messages with their pictures, and tools."""
         asked = self.body.model_dump(mode="json", include={"model", "messages", "tools"})
         return digest(asked)
 
@@ -106,9 +144,13 @@ class ChatRequest:
     @property
     def prompt_characters(self) -> int:
         tools = self.body.tools or ()
-        return sum(len(message.text) for message in self.body.messages) + sum(
-            len(tool.model_dump_json()) for tool in tools
-        )
+        said = sum(len(message.text) for message in self.body.messages)
+        offered = sum(len(tool.model_dump_json()) for tool in tools)
+        return said + offered + self.pictures * _PICTURE_CHARACTERS
+
+    @property
+    def pictures(self) -> int:
+        return sum(message.pictures for message in self.body.messages)
 
     def texts(self, *roles: str) -> list[str]:
         return [message.text for message in self.body.messages if message.role in roles]
@@ -132,6 +174,9 @@ def read_request(raw: object, sample_header: str | None) -> ChatRequest:
         param = ".".join(str(part) for part in first["loc"])
         raise RequestError(f"invalid value for {param!r}: {first['msg']}", param) from error
     _check_tool_messages(body.messages)
+    fault = body.response_format.fault() if body.response_format is not None else None
+    if fault is not None:
+        raise RequestError(fault, "response_format")
     return ChatRequest(body, _sample(body, sample_header))
 
 
@@ -143,7 +188,7 @@ def _sample(body: ChatBody, header: str | None) -> int:
     try:
         return int(header)
     except ValueError as error:
-        message = f"header X-Skillopt-Sample is {header!r}; send a whole number"
+        message = f"header {SAMPLE_HEADER} is {header!r}; send a whole number"
         raise RequestError(message, None) from error
 
 

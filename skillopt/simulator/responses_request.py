@@ -16,8 +16,10 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class _TextPart(_Part):
+class _ContentPart(_Part):
+    type: str = "input_text"
     text: str = ""
+    image_url: str | None = None
 
 
 class _Item(_Part):
@@ -25,11 +27,11 @@ class _Item(_Part):
 
     type: str = "message"
     role: str = ""
-    content: str | tuple[_TextPart, ...] = ""
+    content: str | tuple[_ContentPart, ...] = ""
     call_id: str = ""
     name: str = ""
     arguments: str = "{}"
-    output: str | tuple[_TextPart, ...] = ""
+    output: str | tuple[_ContentPart, ...] = ""
 
 
 class _Tool(_Part):
@@ -39,12 +41,24 @@ class _Tool(_Part):
     parameters: dict[str, Any] | None = None
 
 
+class _Format(_Part):
+    type: str
+    name: str = ""
+    body: dict[str, Any] = Field(alias="schema", default_factory=dict)
+    strict: bool | None = None
+
+
+class _TextOptions(_Part):
+    format: _Format | None = None
+
+
 class _Body(_Part):
     input: str | tuple[_Item, ...] = ()
     instructions: str | None = None
     tools: tuple[_Tool, ...] | None = None
     max_output_tokens: int | None = Field(default=None, ge=1)
     previous_response_id: str | None = None
+    text: _TextOptions | None = None
 
 
 def as_chat(raw: object) -> object:
@@ -71,7 +85,16 @@ def as_chat(raw: object) -> object:
         chat["tools"] = [_tool(tool) for tool in functions]
     if body.max_output_tokens is not None:
         chat["max_completion_tokens"] = body.max_output_tokens
+    if body.text is not None and body.text.format is not None:
+        chat["response_format"] = _response_format(body.text.format)
     return chat
+
+
+def _response_format(asked: _Format) -> dict[str, Any]:
+    if asked.type != "json_schema":
+        return {"type": asked.type}
+    described = {"name": asked.name, "schema": asked.body, "strict": asked.strict}
+    return {"type": "json_schema", "json_schema": described}
 
 
 def _messages(body: _Body) -> list[dict[str, Any]]:
@@ -89,7 +112,7 @@ def _messages(body: _Body) -> list[dict[str, Any]]:
         elif item.type == "message":
             if item.role not in _ROLES:
                 raise RequestError(f"invalid role {item.role!r}", f"input.{index}.role")
-            messages.append({"role": item.role, "content": _text(item.content)})
+            messages.append({"role": item.role, "content": _content(item.content)})
     return messages
 
 
@@ -106,7 +129,15 @@ def _called(messages: list[dict[str, Any]], item: _Item) -> None:
     )
 
 
-def _text(content: str | tuple[_TextPart, ...]) -> str:
+def _content(content: str | tuple[_ContentPart, ...]) -> str | list[dict[str, Any]]:
+    pictures = [] if isinstance(content, str) else [p for p in content if p.type == "input_image"]
+    if not pictures or isinstance(content, str):
+        return _text(content)
+    texts = [{"type": "text", "text": part.text} for part in content if part not in pictures]
+    return [*texts, *({"type": "image_url", "image_url": {"url": p.image_url}} for p in pictures)]
+
+
+def _text(content: str | tuple[_ContentPart, ...]) -> str:
     return content if isinstance(content, str) else "\n".join(part.text for part in content)
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from skillopt.domain.documents import DocumentName
 from skillopt.simulator.criteria import Criterion, read_criteria
 from skillopt.simulator.prompt_sections import edits_wanted, inside_fences, sections, unfenced
-from skillopt.simulator.prose import outside_fences
+from skillopt.simulator.prose import outside_fences, told
 
 _USUAL_EDITS = 4
 _OF_ATTEMPTS = re.compile(r"\bfailed in \d+ of (\d{1,9})")
@@ -88,7 +88,7 @@ class Shown:
 
 def criteria_lines(text: str) -> str:
     """Give the lines that may name what failed: bullets, outside of what attempts said."""
-    return "\n".join(line for line in outside_fences(text) if line.lstrip().startswith("- "))
+    return "\n".join(line for line in told(text) if line.lstrip().startswith("- "))
 
 
 def read_prompt(user_text: str) -> Shown:
@@ -129,10 +129,16 @@ def _evidence(found: Mapping[str, str]) -> str:
     """Give the text that tells what failed: the section for it, else whatever might."""
     for title in ("failing criteria", "failed criteria"):
         if title in found:
-            return found[title]
+            return "\n".join([found[title], _judges_words(found.get("attempts", ""))])
     if "contrasts" in found:
         return criteria_lines(found["contrasts"])
     return "\n".join(text for title, text in found.items() if not title.startswith(_NOT_EVIDENCE))
+
+
+def _judges_words(attempts: str) -> str:
+    """Give the points that judges themselves made of attempts, beyond naming a criterion."""
+    plainly = set(outside_fences(attempts))
+    return "\n".join(line for line in criteria_lines(attempts).splitlines() if line not in plainly)
 
 
 def _forms(text: str) -> tuple[str, str]:

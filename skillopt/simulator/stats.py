@@ -23,8 +23,14 @@ class Stats:
     #: How often each content (with its sample) was asked, and answered.
     asked: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
+    #: Pictures in the requests, each as often as it was sent.
+    pictures: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    #: What a provider would bill: every reply that was begun, whether or not it arrived.
+    charged_calls: int = 0
+    charged_prompt_tokens: int = 0
+    charged_completion_tokens: int = 0
 
     def arrived(self) -> None:
         self.in_flight += 1
@@ -35,9 +41,16 @@ class Stats:
         self.in_flight -= 1
         self.by_status[status] += 1
 
-    def read(self, key: str, role: Role) -> None:
+    def read(self, key: str, role: Role, pictures: int = 0) -> None:
         self.calls[role] += 1
         self.asked[key] += 1
+        self.pictures += pictures
+
+    def charged(self, prompt_tokens: int, completion_tokens: int) -> None:
+        """Bill a reply that is about to be made: a client that leaves owes it all the same."""
+        self.charged_calls += 1
+        self.charged_prompt_tokens += prompt_tokens
+        self.charged_completion_tokens += completion_tokens
 
     def replied(self, key: str, role: Role, prompt_tokens: int, completion_tokens: int) -> None:
         self.ok[role] += 1
@@ -61,5 +74,11 @@ class Stats:
             "distinct_contents": len(self.asked),
             "max_repeats": max(self.asked.values(), default=0),
             "max_answered_repeats": max(self.answered.values(), default=0),
+            "pictures": self.pictures,
             "tokens": {"prompt": self.prompt_tokens, "completion": self.completion_tokens},
+            "charged": {
+                "calls": self.charged_calls,
+                "prompt": self.charged_prompt_tokens,
+                "completion": self.charged_completion_tokens,
+            },
         }

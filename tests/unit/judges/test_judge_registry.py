@@ -62,15 +62,17 @@ def test_the_project_file_names_every_kind_of_this_package():
     text = (Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8")
     named = tomllib.loads(text)["project"]["entry-points"][registry.GROUP]
     assert set(named) == set(OWN_KINDS)
+    own = {**registry._OWN, **registry._ASKING}
     for kind, value in named.items():
-        assert type(registry._OWN[kind]) is EntryPoint(kind, value, registry.GROUP).load()
+        assert type(own[kind]) is EntryPoint(kind, value, registry.GROUP).load()
 
 
 def test_kinds_of_this_package_need_no_installation_and_cannot_be_replaced(installed):
     installed()
     assert known_kinds() == OWN_KINDS
-    installed(exact=f"{__name__}:LengthScorer")
+    installed(exact=f"{__name__}:LengthScorer", rubric=f"{__name__}:LengthScorer")
     assert judge_versions()["exact"] == 1
+    assert judge_versions()["rubric"] == 1
 
 
 def test_another_package_adds_a_kind_with_its_version(installed):

@@ -4,7 +4,7 @@ import pytest
 
 from skillopt.domain.item import Check, RuleJudge
 from skillopt.judges import validate_judge
-from skillopt.judges.pattern_size import written_out
+from skillopt.judges.pattern_size import calls_itself, written_out
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,18 @@ def test_an_expression_that_would_take_all_memory_is_refused(pattern):
 def test_many_small_repeats_are_fine():
     judge = RuleJudge(checks=(Check(op="regex", arg=r"\d{100}" * 20),))
     assert validate_judge(judge) == []
+
+
+@pytest.mark.parametrize("pattern", ["(?R)", "a(?1)?b", "(a(?1)?b)", "(?<x>a(?&x)?)", "(?P>x)"])
+def test_an_expression_that_calls_itself_is_refused(pattern):
+    assert calls_itself(pattern)
+    (problem,) = validate_judge(RuleJudge(checks=(Check(op="regex", arg=pattern),)))
+    assert "it calls a group of its own again" in problem
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\(?R\)", "[(?R)]", "(?:R)", "(?i)R", "(?P<x>a)(?P=x)", "(?=a)", r"(a)\1"]
+)
+def test_other_groups_are_no_calls(pattern):
+    assert not calls_itself(pattern)
+    assert validate_judge(RuleJudge(checks=(Check(op="regex", arg=pattern),))) == []

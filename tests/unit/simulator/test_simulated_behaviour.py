@@ -34,6 +34,7 @@ MODES = ["patch", "rewrite_from_suggestions", "full_rewrite_minibatch"]
         ("consolidate", "consolidate"),
         ("slow_update", "slow_update"),
         ("meta_skill", "meta_skill"),
+        ("rubric", "rubric"),
         ("attempt", "target"),
     ],
 )
