@@ -1,33 +1,44 @@
 """One model call from the inside: wait for its turn, reserve, call, classify, retry, settle.
 
 A call is one request sent, retries included: each try is reserved before it is made and settled
-after it. What a failed try took is unknown, so it counts as a call without tokens. The turn comes
-before the reservation, so that calls which wait keep no budget from those that could start.
+after it. A try that the provider refused (4xx, 429, 5xx) is a call without tokens; one that ended
+without the provider's word may have been billed, so it counts at its estimate, as unconfirmed. The
+turn comes before the reservation, so that calls which wait keep no budget from those that could
+start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from functools import cached_property, partial
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from skillopt.backends.base import ChatBackend, ChatReply
+from skillopt.backends.cli.contract import AgentBackend, AgentReply, Assignment
 from skillopt.domain.backend import Backend, Params
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message
 from skillopt.domain.reply_schema import ReplySchema
 from skillopt.domain.usage import Role, Usage, cost_micro_usd
-from skillopt.errors import BudgetExhausted, CallError
+from skillopt.errors import BudgetExhausted, BudgetHeld, CallError
+from skillopt.gateway.estimates import (
+    AGENT_INPUT_TOKENS,
+    AGENT_OUTPUT_TOKENS,
+    DEFAULT_OUTPUT_TOKENS,
+    largest_prompt,
+    probable_prompt,
+    probable_tokens,
+)
 from skillopt.gateway.retry import RetryPolicy
 from skillopt.gateway.throttling import Turn, Wait, end_after, scope_of
 from skillopt.state.ports import Amount, Budgets, CallEnd, Throttle, ThrottleScope
 
-#: Output tokens assumed for a reservation when the backend sets no limit.
-DEFAULT_OUTPUT_TOKENS = 1_024
-CHARACTERS_PER_TOKEN = 4
-
 T = TypeVar("T")
+
+#: How often a job that has paid for nothing yet asks a budget which calls in flight hold. After
+#: that it is given back: it would keep a thread from jobs of runs that can pay.
+HELD_TRIES: Final = 2
 
 
 class Patience(Protocol):
@@ -53,11 +64,18 @@ R = TypeVar("R", bound=Answer)
 
 @dataclass(frozen=True)
 class Request(Generic[R]):
-    """One request that may be sent several times, and what it is expected to take."""
+    """One request that may be sent several times, and what it is expected to take.
+
+    `reserved` is what a budget sets aside for it: the most it can take, if that is known.
+    `is_session`: it stands for a whole conversation of a program with the provider, so that a part
+    of it may have been billed, however it failed.
+    """
 
     ask: Callable[[], Coroutine[Any, Any, R]]
     expected: Usage
     prompt_tokens: int
+    reserved: Usage | None = None
+    is_session: bool = False
 
 
 class RunCall(Protocol):
@@ -117,9 +135,26 @@ class JobCalls:
         def ask() -> Coroutine[Any, Any, ChatReply]:
             return chat.complete(messages, tools=tools, sample=sample, params=params, schema=schema)
 
-        prompt_tokens = _tokens_of(messages)
-        expected = Usage(prompt_tokens, used.max_output_tokens or DEFAULT_OUTPUT_TOKENS)
-        return self._call(Request(ask, expected, prompt_tokens))
+        prompt_tokens = probable_prompt(messages)
+        output_tokens = used.max_output_tokens or DEFAULT_OUTPUT_TOKENS
+        expected = Usage(prompt_tokens, output_tokens)
+        reserved = Usage(largest_prompt(messages, tools, schema), output_tokens)
+        return self._call(Request(ask, expected, prompt_tokens, reserved))
+
+    def attempt(self, assignment: Assignment) -> AgentReply:
+        """Let an agent do a whole task, which counts as one call.
+
+        Raises TaskError, before anything is reserved, if it never could; a `CallError` when no try
+        succeeded.
+        """
+        agent = self.gateway.chat
+        if not isinstance(agent, AgentBackend):
+            raise TypeError(f"backend {self.gateway.backend.name!r} is no agent program")
+        agent.require_possible(assignment)
+        prompt_tokens = probable_prompt(assignment.messages(assignment.skill)) + AGENT_INPUT_TOKENS
+        expected = Usage(prompt_tokens, AGENT_OUTPUT_TOKENS)
+        ask = partial(agent.attempt, assignment)
+        return self._call(Request(ask, expected, prompt_tokens, is_session=True))
 
     def _call(self, request: Request[R]) -> R:
         """Send a request until it brings a reply or no further try is worth it."""
@@ -134,9 +169,15 @@ class JobCalls:
                 elapsed = gateway.monotonic() - started
                 if not gateway.policy.allows(failures, error, elapsed, delay):
                     raise
-                if delay > gateway.throttle_wait_s:
+                if delay > gateway.throttle_wait_s or self._is_held(error, failures):
                     raise
                 self.wait(delay)
+
+    def _is_held(self, error: CallError, failures: int) -> bool:
+        """Whether to wait for the budget with the job given back. One that has paid for a part of
+        its calls waits in place: given back, it would pay for them again.
+        """
+        return isinstance(error, BudgetHeld) and not self.calls and failures >= HELD_TRIES
 
     def _try(self, request: Request[R], started: float) -> R:
         """Make one request, in its turn and within the budget."""
@@ -146,7 +187,7 @@ class JobCalls:
         end = CallEnd("unsent", charged)
         try:
             self.wait(0)  # a job that was told to stop reserves nothing any more
-            self._reserve(call, request.expected)
+            self._reserve(call, request.reserved or request.expected)
             end = CallEnd("unknown", charged, charged)  # if it is cut
             reply, taken = self._send(call, request)
             end = CallEnd("ok", charged, taken.total_tokens)
@@ -176,30 +217,40 @@ class JobCalls:
         gateway.patiently(lambda: gateway.throttle.leave(gateway.scope, limits, call, end))
 
     def _send(self, call: str, request: Request[R]) -> tuple[R, Usage]:
-        taken = Usage()
         try:
             reply = self.gateway.run(request.ask())
-            taken = reply.usage
-            if taken.estimated:
-                taken = Usage(request.prompt_tokens, _tokens(reply.text), estimated=True)
-            return reply, taken
-        finally:
-            self._settle(call, taken)
+        except BaseException as error:
+            # What is no error of the call cut it off while it was under way.
+            answered = isinstance(error, CallError) and not error.may_be_billed
+            if answered and not request.is_session:
+                self._settle(call, Usage())
+            else:
+                self._settle_unknown(call)
+            raise
+        taken = reply.usage
+        if taken.estimated or not taken.credible:
+            taken = Usage(request.prompt_tokens, probable_tokens(reply.text), estimated=True)
+        self._settle(call, taken)
+        return reply, taken
 
-    def _reserve(self, call: str, expected: Usage) -> None:
-        gateway = self.gateway
-        estimate = Amount(
-            calls=1,
-            tokens=expected.total_tokens,
-            micro_usd=cost_micro_usd(expected, gateway.backend.price),
-        )
+    def _reserve(self, call: str, most: Usage) -> None:
+        gateway, price = self.gateway, self.gateway.backend.price
+        estimate = Amount(calls=1, tokens=most.total_tokens, micro_usd=cost_micro_usd(most, price))
         refused = gateway.patiently(
             lambda: gateway.budgets.reserve(
-                self.payer, call, job=self.job, role=self.role, estimate=estimate
+                self.payer,
+                call,
+                job=self.job,
+                role=self.role,
+                estimate=estimate,
+                priced=price is not None,
             )
         )
         if refused is not None:
-            raise BudgetExhausted(f"the budget of run {self.payer!r} allows no more {refused}")
+            whose = f"the budget of {refused.scope.kind} {refused.scope.name!r}"
+            if refused.final:
+                raise BudgetExhausted(f"{whose} allows no more {refused.cap}")
+            raise BudgetHeld(f"what is left of {whose} ({refused.cap}) is held by calls in flight")
         self.in_flight.add(call)
 
     def _settle(self, reservation: str, taken: Usage) -> None:
@@ -214,14 +265,12 @@ class JobCalls:
                 input_tokens=taken.input_tokens,
                 output_tokens=taken.output_tokens,
                 micro_usd=cost,
+                estimated=taken.estimated,
             )
         )
         self.in_flight.discard(reservation)
 
-
-def _tokens_of(messages: Sequence[Message]) -> int:
-    return sum(_tokens(message.content) for message in messages)
-
-
-def _tokens(text: str) -> int:
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
+    def _settle_unknown(self, reservation: str) -> None:
+        self.calls += 1
+        self.gateway.patiently(lambda: self.gateway.budgets.settle_unknown(self.payer, reservation))
+        self.in_flight.discard(reservation)

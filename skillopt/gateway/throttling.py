@@ -17,6 +17,7 @@ from skillopt.domain.fingerprint import short, text_hash
 from skillopt.domain.throttling import ThrottleReason, Waiting, waiting_for
 from skillopt.errors import (
     BudgetExhausted,
+    BudgetHeld,
     CallError,
     CallTimeout,
     ConnectionFailed,
@@ -103,6 +104,6 @@ def _kind_of(error: CallError) -> EndKind:
         return "limited"
     if isinstance(error, ServerFailed | ConnectionFailed):
         return "failed"
-    if isinstance(error, BudgetExhausted):
+    if isinstance(error, BudgetExhausted | BudgetHeld):
         return "unsent"
     return "unknown" if isinstance(error, CallTimeout) else "refused"

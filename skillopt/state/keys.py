@@ -1,7 +1,8 @@
 """Every Redis key, in one place: how it is built, what it holds and how long it lives.
 
 A key either has a TTL, renewed by whoever still needs it, or is listed here as living as long as
-its run (`RUN_LIFETIME`). Nothing else may stay.
+its run (`RUN_LIFETIME`) or as long as the budgets that several runs share (`SHARED_LIFETIME`).
+Nothing else may stay.
 """
 
 from __future__ import annotations
@@ -16,15 +17,20 @@ PREFIX: Final = "so:"
 DOORBELL_PREFIX: Final = f"{PREFIX}done:"
 SKILL_PREFIX: Final = f"{PREFIX}skill:"
 WORKER_PREFIX: Final = f"{PREFIX}bk:"
+BUDGET_PREFIX: Final = f"{PREFIX}budget:"
 
 RUNS: Final = f"{PREFIX}runs"
 OPEN_RUNS: Final = f"{PREFIX}runs:open"
 FLEET: Final = f"{PREFIX}fleet"
+BUDGETS: Final = f"{PREFIX}budgets"
 
 RedisType = Literal["string", "hash", "set", "zset", "stream"]
 
 #: As `Key.ttl`: no TTL, the key lives as long as its run.
 RUN: Final = "run"
+#: As `Key.ttl`: no TTL, the key belongs to an owner or a team: what they have spent must outlive
+#: any run, or their caps would mean nothing. Few and small; nobody deletes them.
+SHARED: Final = "shared"
 #: As `Key.ttl`: the caller names the duration.
 GIVEN: Final = "given"
 
@@ -89,6 +95,12 @@ def estimates(run: str) -> str:
     return f"{PREFIX}run:{run}:estimates"
 
 
+def shared_account(kind: str, name: str) -> tuple[str, str, str]:
+    """Give meter, reservations and estimates of an owner or a team."""
+    account = f"{BUDGET_PREFIX}{kind}:{name}"
+    return (f"{account}:meter", f"{account}:rsv", f"{account}:estimates")
+
+
 def settled(run: str, reservation: str) -> str:
     return f"{PREFIX}settled:{run}:{reservation}"
 
@@ -131,7 +143,7 @@ def worker(backend: str, worker: str) -> str:
 
 @dataclass(frozen=True)
 class Key:
-    """One row of the key schema. `ttl` is a field of `Timing`, RUN or GIVEN."""
+    """One row of the key schema. `ttl` is a field of `Timing`, RUN, SHARED or GIVEN."""
 
     pattern: str
     type: RedisType
@@ -158,10 +170,10 @@ def _regex(pattern: str) -> re.Pattern[str]:
 TABLE: Final[tuple[Key, ...]] = (
     Key("so:blob:<sha>", "string", "blob_ttl_s", "anyone", "anyone",
         "zstd-compressed bytes; the sha256 is of the bytes before compression"),
-    Key("so:spec:<job>", "string", "spec_ttl_s", "want", "claim",
-        "the job's canonical JSON; its sha256 is the job id"),
+    Key("so:spec:<job>", "string", "spec_ttl_s", "want", "claim, commit",
+        "the job's canonical JSON, until it has a result; its sha256 is the job id"),
     Key("so:res:<job>", "hash", "result_ttl_s", "commit", "want, results",
-        "line, body, receipt, owner (who committed), skill (the index it is in)"),
+        "line, body, receipt, owner (who committed), at (ms), skill (the index it is in), spec"),
     Key("so:lease:<job>", "string", "lease_s", "claim, renew", "want, claim",
         "owner of the one claim that may run the job now"),
     Key("so:job:<job>", "hash", "spec_ttl_s", "want, claim, release, reserve", "want, claim",
@@ -185,11 +197,20 @@ TABLE: Final[tuple[Key, ...]] = (
     Key("so:run:<run>:ledger", "hash", RUN, "want", "coordinator",
         "job -> result line, as the run saw it first"),
     Key("so:run:<run>:meter", "hash", RUN, "claim, reserve, settle", "anyone",
-        "caps, spent, reserved and unconfirmed amounts, executions, the cap that refused"),
+        "caps, spent, reserved and unconfirmed amounts, executions; owner, team: who pays too; "
+        "refused: by whom and by which cap"),
     Key("so:run:<run>:rsv", "zset", RUN, "reserve, settle", "reserve",
         "reservations in force by the time they lapse (ms)"),
     Key("so:run:<run>:estimates", "hash", RUN, "reserve, settle", "settle",
-        "reservation -> role:calls:tokens:micro_usd, in force or lapsed, until settled"),
+        "reservation -> role:calls:tokens:micro_usd:owner:team, in force or lapsed, until settled"),
+    Key("so:budgets", "set", SHARED, "join, budget set", "budget show",
+        "<kind>:<name> of every owner and team that has a cap or a run"),
+    Key("so:budget:<kind>:<name>:meter", "hash", SHARED, "reserve, settle, budget set", "anyone",
+        "of an owner or a team over all runs: caps, spent, reserved and unconfirmed amounts"),
+    Key("so:budget:<kind>:<name>:rsv", "zset", SHARED, "reserve, settle", "reserve",
+        "<run>/<reservation> in force by the time it lapses (ms)"),
+    Key("so:budget:<kind>:<name>:estimates", "hash", SHARED, "reserve, settle", "reserve",
+        "<run>/<reservation> -> its estimate, as in the run's, while it is in force"),
     Key("so:settled:<run>:<reservation…>", "string", "reservation_s", "settle", "reserve",
         "this reservation is over: a repeated reserve must not open it again"),
     Key("so:run:<run>:view", "string", "view_ttl_s", "coordinator", "anyone",
@@ -217,8 +238,13 @@ TABLE: Final[tuple[Key, ...]] = (
 )  # fmt: skip
 
 RUN_LIFETIME: Final[tuple[Key, ...]] = tuple(row for row in TABLE if row.ttl == RUN)
+SHARED_LIFETIME: Final[tuple[Key, ...]] = tuple(row for row in TABLE if row.ttl == SHARED)
 
 
 def lives_with_its_run(key: str) -> bool:
-    """Whether a key may be without a TTL."""
     return any(row.matches(key) for row in RUN_LIFETIME)
+
+
+def may_stay(key: str) -> bool:
+    """Whether a key may be without a TTL."""
+    return lives_with_its_run(key) or any(row.matches(key) for row in SHARED_LIFETIME)

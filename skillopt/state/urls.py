@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
+from skillopt.domain.hosts import is_loopback
 from skillopt.errors import ConfigError
 
 STATE_DB_OFFSET: Final = 2
@@ -46,7 +47,46 @@ class _Address:
 def state_url(url: str) -> str:
     """Give the URL of the state's database, in the form redis-py reads."""
     address = _parse(url)
-    db = address.db + STATE_DB_OFFSET
+    return _for_redis_py(address, address.db + STATE_DB_OFFSET)
+
+
+def queue_url(url: str) -> str:
+    """Give the URL of Celery's database, in the form redis-py reads."""
+    address = _parse(url)
+    return _for_redis_py(address, address.db)
+
+
+def databases_needed(url: str) -> int:
+    """Give the number of databases that a server must have for a URL."""
+    return _parse(url).db + STATE_DB_OFFSET + 1
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a URL reaches its server, and what proves who asks."""
+
+    #: A socket or an address of this machine.
+    local: bool
+    encrypted: bool
+    #: Whether the server's certificate is checked (only where it is encrypted).
+    verified: bool
+    password: bool
+
+
+def access_of(url: str) -> Access:
+    """Say how safe the way to a server is; raises ConfigError for a URL that is not usable."""
+    address = _parse(url)
+    host = urlsplit(f"//{address.host}").hostname or ""
+    options = dict(address.options)
+    return Access(
+        local=address.is_socket or is_loopback(host),
+        encrypted=address.scheme == "rediss",
+        verified=options.get("ssl_cert_reqs", "required") == "required",
+        password=bool(address.password),
+    )
+
+
+def _for_redis_py(address: _Address, db: int) -> str:
     if address.is_socket:
         query = urlencode([("db", str(db)), *address.options])
         return f"unix://{address.login}{quote(address.path)}?{query}"

@@ -28,3 +28,10 @@ class MemoryBlobs:
                     found[sha] = content
                     self._tables.blobs.renew(sha, self._tables.timing.blob_ttl_s)
         return found
+
+    def renew(self, hashes: Sequence[str]) -> set[str]:
+        with self._tables.changed:
+            there = {sha for sha in hashes if self._tables.blobs.get(sha) is not None}
+            for sha in there:
+                self._tables.blobs.renew(sha, self._tables.timing.blob_ttl_s)
+        return there

@@ -6,12 +6,14 @@ from skillopt.domain.timing import Timing
 from skillopt.state.memory.blobs import MemoryBlobs
 from skillopt.state.memory.board import MemoryBoard
 from skillopt.state.memory.budgets import MemoryBudgets
+from skillopt.state.memory.cache import MemoryCache
 from skillopt.state.memory.claims import MemoryClaims
 from skillopt.state.memory.doorbell import MemoryDoorbell
 from skillopt.state.memory.expiring import Clock
 from skillopt.state.memory.fleet import MemoryFleet
 from skillopt.state.memory.results import MemoryResults
 from skillopt.state.memory.runs import MemoryRuns
+from skillopt.state.memory.server import MemoryServer
 from skillopt.state.memory.tables import Tables
 from skillopt.state.memory.throttle import MemoryThrottle
 from skillopt.state.ports import State
@@ -28,9 +30,11 @@ def build(timing: Timing, clock: Clock) -> State:
         claims=MemoryClaims(tables),
         results=MemoryResults(tables),
         blobs=MemoryBlobs(tables),
+        cache=MemoryCache(tables),
         runs=MemoryRuns(tables),
         doorbell=MemoryDoorbell(tables),
         budgets=MemoryBudgets(tables),
         throttle=MemoryThrottle(tables),
         fleet=MemoryFleet(tables),
+        server=MemoryServer(tables),
     )

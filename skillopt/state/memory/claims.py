@@ -33,9 +33,11 @@ class MemoryClaims:
             if holder is not None:
                 return Claim(ClaimStatus.BUSY)
             record = tables.jobs.get(job) or JobRecord()
-            if spec is None or not tables.waiting(job):
+            if spec is None or run not in tables.waiting(job):
                 # The message is used up: whoever wants the job next must send another one.
                 record.forget_message()
+                if spec is not None:
+                    tables.ring_waiters(job)
                 return Claim(ClaimStatus.UNKNOWN if spec is None else ClaimStatus.UNWANTED)
             refused = self._refusal(job, record, lane)
             if refused is not None:
@@ -122,7 +124,8 @@ class MemoryClaims:
         committed = tables.results.get(job)
         if committed is None:
             result = StoredResult(one.line, one.body, one.receipt)
-            committed = Committed(result, owner, one.skill)
+            spec = tables.specs.get(job)
+            committed = Committed(result, owner, one.skill, spec, tables.clock())
             tables.results.put(job, committed, ttl_s)
             if one.skill:
                 tables.skills.put(one.skill, {*(tables.skills.get(one.skill) or ()), job}, ttl_s)
@@ -131,4 +134,5 @@ class MemoryClaims:
         tables.jobs.drop(job)
         tables.waiters.drop(job)
         tables.dead.drop(job)
+        tables.specs.drop(job)
         return committed.owner == owner

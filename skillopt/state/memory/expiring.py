@@ -45,6 +45,9 @@ class Expiring(Generic[_V]):
     def __contains__(self, key: str) -> bool:
         return self.get(key) is not None
 
+    def present(self) -> list[str]:
+        return [key for key in list(self._entries) if key in self]
+
     def values(self) -> list[_V]:
         found = (self.get(key) for key in list(self._entries))
         return [value for value in found if value is not None]

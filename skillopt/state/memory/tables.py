@@ -10,7 +10,17 @@ from skillopt.domain.usage import Role
 from skillopt.errors import Fenced
 from skillopt.state.memory.expiring import Clock, Expiring
 from skillopt.state.memory.traffic import Traffic
-from skillopt.state.ports import Amount, Caps, Lane, Lead, LogEntry, StoredResult, WorkerInfo
+from skillopt.state.ports import (
+    Amount,
+    Caps,
+    Lane,
+    Lead,
+    LogEntry,
+    Refusal,
+    Scope,
+    StoredResult,
+    WorkerInfo,
+)
 
 
 @dataclass
@@ -53,6 +63,8 @@ class Committed:
     result: StoredResult
     owner: str
     skill: str | None
+    spec: bytes | None
+    made_at: float
 
 
 @dataclass
@@ -77,6 +89,8 @@ class LeadRecord:
 class Reservation:
     role: Role
     estimate: Amount
+    #: Who pays beside the run.
+    shared: tuple[Scope, ...] = ()
 
 
 @dataclass
@@ -86,11 +100,15 @@ class Meter:
     input_tokens: int = 0
     output_tokens: int = 0
     micro_usd: int = 0
+    estimated_tokens: int = 0
+    unpriced_calls: int = 0
     reserved: Amount = field(default_factory=Amount)
     unconfirmed: Amount = field(default_factory=Amount)
     executions: int = 0
     repaid_calls: int = 0
-    refused: str = ""
+    refused: Refusal | None = None
+    #: Who pays beside this run.
+    shared: tuple[Scope, ...] = ()
     #: Reservations not yet settled, and when those in force lapse.
     reservations: dict[str, Reservation] = field(default_factory=dict)
     lapses: dict[str, float] = field(default_factory=dict)
@@ -120,6 +138,8 @@ class Tables:
         self.leads: dict[str, LeadRecord] = {}
         self.ledgers: dict[str, dict[str, str]] = {}
         self.meters: dict[str, Meter] = {}
+        #: Of owners and teams.
+        self.shared_meters: dict[Scope, Meter] = {}
         self.rings: dict[str, int] = {}
 
     def require_lead(self, lead: Lead) -> None:

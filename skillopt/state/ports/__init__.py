@@ -18,7 +18,17 @@ from skillopt.state.ports.board import (
     WantAnswer,
     WantStatus,
 )
-from skillopt.state.ports.budgets import Amount, Budgets, Caps, Spend
+from skillopt.state.ports.budgets import (
+    Amount,
+    Budgets,
+    Cap,
+    Caps,
+    Refusal,
+    Scope,
+    SharedBudget,
+    Spend,
+)
+from skillopt.state.ports.cache import Cache, CacheEntry, Removal
 from skillopt.state.ports.claims import (
     NO_ROUND,
     Claim,
@@ -31,6 +41,7 @@ from skillopt.state.ports.fleet import Fleet, WorkerInfo
 from skillopt.state.ports.lead import Lead
 from skillopt.state.ports.results import Blobs, Results, StoredResult
 from skillopt.state.ports.runs import Doorbell, LogEntry, RunInfo, Runs
+from skillopt.state.ports.server import REQUIRED_VERSION, Server, ServerFacts
 from skillopt.state.ports.throttle import (
     Admission,
     CallEnd,
@@ -43,11 +54,15 @@ from skillopt.state.ports.throttle import (
 __all__ = [
     "MAX_JOBS_PER_CALL",
     "NO_ROUND",
+    "REQUIRED_VERSION",
     "Admission",
     "Amount",
     "Blobs",
     "Budgets",
+    "Cache",
+    "CacheEntry",
     "CallEnd",
+    "Cap",
     "Caps",
     "Claim",
     "ClaimStatus",
@@ -60,10 +75,16 @@ __all__ = [
     "Lane",
     "Lead",
     "LogEntry",
+    "Refusal",
+    "Removal",
     "RenewStatus",
     "Results",
     "RunInfo",
     "Runs",
+    "Scope",
+    "Server",
+    "ServerFacts",
+    "SharedBudget",
     "Spend",
     "Standing",
     "State",
@@ -85,8 +106,10 @@ class State:
     claims: JobClaims
     results: Results
     blobs: Blobs
+    cache: Cache
     runs: Runs
     doorbell: Doorbell
     budgets: Budgets
     throttle: Throttle
     fleet: Fleet
+    server: Server

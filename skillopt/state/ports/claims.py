@@ -10,8 +10,9 @@ from typing import Protocol
 from skillopt.state.ports.board import Lane
 
 #: Reason codes for giving a job back that say nothing about the job or its backend: a worker
-#: stops, or there are more jobs than the limits of the backend let through.
-NO_ROUND = frozenset({"draining", "throttled"})
+#: stops, whoever was to pay cannot, or there are more jobs than the limits of the backend, or a
+#: budget, let through at once.
+NO_ROUND = frozenset({"budget", "budget_held", "draining", "throttled"})
 
 
 class ClaimStatus(StrEnum):
@@ -21,7 +22,7 @@ class ClaimStatus(StrEnum):
     QUARANTINED = "quarantined"  # it lost too many workers to run in this lane
     DEAD = "dead"  # and in quarantine too
     UNKNOWN = "unknown"  # nobody described this job, or its spec expired
-    UNWANTED = "unwanted"  # nobody waits for it any more
+    UNWANTED = "unwanted"  # nobody waits for it any more, or not the run that was to pay
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,11 @@ class JobClaims(Protocol):
     """The worker's side of the jobs. `owner` is unique to one claim."""
 
     def claim(self, job: str, *, run: str, owner: str, lane: Lane) -> Claim:
-        """Ask to run a job. RUN takes the lease and counts a claim and the run's execution."""
+        """Ask to run a job. RUN takes the lease and counts a claim and the run's execution.
+
+        `run` pays. If it waits for the job no more, while others do, the claim is UNWANTED: they
+        are told, and whichever of them sends the job again pays for it.
+        """
         ...
 
     def renew(self, leases: Mapping[str, str]) -> dict[str, RenewStatus]:

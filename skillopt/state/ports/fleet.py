@@ -18,6 +18,9 @@ class WorkerInfo:
     capacity: int
     lane: Lane = "normal"
     version: str = ""
+    #: Hashes of what its calls share with others (see `ThrottleScope`).
+    credential: str = ""
+    endpoint: str = ""
 
 
 class Fleet(Protocol):

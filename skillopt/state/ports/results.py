@@ -40,3 +40,7 @@ class Blobs(Protocol):
     def get(self, hashes: Sequence[str]) -> dict[str, bytes]:
         """Read blobs; a missing or damaged one is absent. Renews their TTL."""
         ...
+
+    def renew(self, hashes: Sequence[str]) -> set[str]:
+        """Renew the TTL of blobs without reading them; gives those that are there."""
+        ...

@@ -52,6 +52,17 @@ class RedisBlobs:
                     found[sha] = content
         return found
 
+    def renew(self, hashes: Sequence[str]) -> set[str]:
+        there: set[str] = set()
+        for chunk in chunks(hashes, _BATCH):
+            pipeline = self._client.pipeline(transaction=False)
+            for sha in chunk:
+                pipeline.pexpire(keys.blob(sha), self._ttl)
+            with translated():
+                renewed = pipeline.execute()
+            there.update(sha for sha, found in zip(chunk, renewed, strict=True) if found)
+        return there
+
 
 def _decompressed(data: bytes) -> bytes | None:
     try:

@@ -27,7 +27,7 @@ class RedisClaims:
             ),
             (
                 owner, lane, limits.lease, limits.spec_ttl,
-                limits.max_lost_claims, limits.max_quarantine_claims, *limits.bell,
+                limits.max_lost_claims, limits.max_quarantine_claims, *limits.bell, run,
             ),
         )  # fmt: skip
         status = ClaimStatus(text(reply[0], f"the claim on job {job!r}"))
@@ -77,7 +77,7 @@ class RedisClaims:
                 job = one.job
                 names += (
                     keys.result(job), keys.lease(job), keys.job(job), keys.waiters(job),
-                    keys.dead(job),
+                    keys.dead(job), keys.spec(job),
                 )  # fmt: skip
                 arguments += (job, one.line, one.body, one.receipt, one.skill or "")
             won.extend(bool(first) for first in self._scripts.call("commit", names, arguments))

@@ -16,14 +16,17 @@ from skillopt.state.ports import State
 from skillopt.state.redis.blobs import RedisBlobs
 from skillopt.state.redis.board import RedisBoard
 from skillopt.state.redis.budgets import RedisBudgets
+from skillopt.state.redis.cache import RedisCache
 from skillopt.state.redis.claims import RedisClaims
 from skillopt.state.redis.doorbell import RedisDoorbell
+from skillopt.state.redis.faults import translated
 from skillopt.state.redis.fleet import RedisFleet
 from skillopt.state.redis.results import RedisResults
 from skillopt.state.redis.runs import RedisRuns
 from skillopt.state.redis.scripts import Limits, Scripts
+from skillopt.state.redis.server import RedisServerFacts
 from skillopt.state.redis.throttle import RedisThrottle
-from skillopt.state.urls import state_url
+from skillopt.state.urls import queue_url, state_url
 
 #: A half-open connection is noticed after this long; blocking reads stay well below it. TCP
 #: keepalive is on by default, and not an option of unix sockets.
@@ -49,11 +52,19 @@ class RedisState(State):
     """
 
     client: redis.Redis
+    #: Connected to Celery's database, when something asks for its queues.
+    broker: redis.Redis
+
+    def check(self) -> None:
+        """Ask the server for a sign of life; raises StateUnavailable if there is none in time."""
+        with translated():
+            self.client.ping()
 
     def close(self) -> None:
         """Close every connection; safe to repeat. A later call would connect again."""
-        self.client.close()
-        self.client.connection_pool.disconnect()
+        for client in (self.client, self.broker):
+            client.close()
+            client.connection_pool.disconnect()
 
     def __enter__(self) -> RedisState:
         return self
@@ -73,8 +84,29 @@ def connect(url: str, timing: Timing) -> RedisState:
     Nothing is sent yet: a server that is away shows in the first call, as StateUnavailable. A URL
     that is not understood raises ConfigError.
     """
-    client = redis.Redis.from_url(
-        state_url(url),
+    client, broker = _client(state_url(url)), _client(queue_url(url))
+    scripts = Scripts(client)
+    limits = Limits.of(timing)
+    return RedisState(
+        board=RedisBoard(scripts, limits),
+        claims=RedisClaims(scripts, limits),
+        results=RedisResults(client, scripts, limits),
+        blobs=RedisBlobs(client, limits),
+        cache=RedisCache(client, scripts),
+        runs=RedisRuns(client, scripts, limits),
+        doorbell=RedisDoorbell(client, limits),
+        budgets=RedisBudgets(client, scripts, limits),
+        throttle=RedisThrottle(scripts, timing),
+        fleet=RedisFleet(client, scripts, limits),
+        server=RedisServerFacts(client, broker),
+        client=client,
+        broker=broker,
+    )
+
+
+def _client(url: str) -> redis.Redis:
+    return redis.Redis.from_url(
+        url,
         protocol=2,
         socket_timeout=SOCKET_TIMEOUT_S,
         socket_connect_timeout=CONNECT_TIMEOUT_S,
@@ -85,18 +117,4 @@ def connect(url: str, timing: Timing) -> RedisState:
             RETRIES,
             supported_errors=(RedisConnectionError,),
         ),
-    )
-    scripts = Scripts(client)
-    limits = Limits.of(timing)
-    return RedisState(
-        board=RedisBoard(scripts, limits),
-        claims=RedisClaims(scripts, limits),
-        results=RedisResults(client, scripts, limits),
-        blobs=RedisBlobs(client, limits),
-        runs=RedisRuns(client, scripts, limits),
-        doorbell=RedisDoorbell(client, limits),
-        budgets=RedisBudgets(client, scripts, limits),
-        throttle=RedisThrottle(scripts, timing),
-        fleet=RedisFleet(client, scripts, limits),
-        client=client,
     )

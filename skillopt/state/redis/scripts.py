@@ -22,7 +22,7 @@ from skillopt.state.redis.faults import translated
 ScriptName = Literal[
     "want", "unwant", "retry",
     "claim", "renew", "release", "abandon", "commit",
-    "read", "forget",
+    "read", "forget", "clear",
     "create", "lead", "resign", "step",
     "reserve", "extend", "settle", "spend",
     "admit", "keep", "leave", "standing", "waits",

@@ -34,6 +34,8 @@ BUILT = [
     keys.breaker("https://host:1/v1"),
     keys.throttled("gpt"),
     keys.worker("gpt", "host:1"),
+    *keys.shared_account("owner", "a.person-1"),
+    keys.BUDGETS,
     keys.RUNS,
     keys.OPEN_RUNS,
     keys.FLEET,
@@ -51,7 +53,7 @@ def test_every_row_is_built_by_some_function():
 
 
 def test_every_ttl_is_a_known_duration():
-    known = {field.name for field in fields(Timing)} | {keys.RUN, keys.GIVEN}
+    known = {field.name for field in fields(Timing)} | {keys.RUN, keys.SHARED, keys.GIVEN}
     assert {row.ttl for row in keys.TABLE} <= known
 
 
@@ -72,3 +74,11 @@ def test_every_ttl_is_a_known_duration():
 )
 def test_only_listed_keys_live_with_their_run(key: str, stays: bool):
     assert keys.lives_with_its_run(key) is stays
+
+
+def test_what_an_owner_has_spent_outlives_every_run():
+    for key in (keys.BUDGETS, *keys.shared_account("team", "blue")):
+        assert keys.may_stay(key)
+        assert not keys.lives_with_its_run(key)
+    assert keys.may_stay("so:run:r:meter")
+    assert not keys.may_stay("so:job:r")

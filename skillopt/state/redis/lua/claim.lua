@@ -3,6 +3,7 @@
 -- KEYS  1 so:res  2 so:dead  3 so:lease  4 so:spec  5 so:wait  6 so:job  7 so:run:<payer>:meter
 -- ARGV  1 owner  2 lane  3 lease ms  4 spec ttl ms  5 max lost claims
 --       6 max quarantine claims  7 prefix of so:done  8 doorbell length  9 doorbell ttl ms
+--       10 the run that pays
 -- Reply {'done' | 'dead' | 'busy' | 'unknown' | 'unwanted' | 'quarantined'}
 --       or {'run', spec, repaid calls}; the holder of the lease gets the same reply again
 -- Reads so:res, so:spec, so:wait. Writes so:lease, so:job, so:dead, the meter; rings so:done.
@@ -27,8 +28,9 @@ if not spec then
   redis.call('HDEL', job, 'sent', 'sends')
   return {'unknown'}
 end
-if redis.call('SCARD', wait) == 0 then
+if redis.call('SISMEMBER', wait, ARGV[10]) == 0 then
   redis.call('HDEL', job, 'sent', 'sends')
+  ring(bell, redis.call('SMEMBERS', wait))
   return {'unwanted'}
 end
 

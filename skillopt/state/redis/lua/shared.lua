@@ -43,23 +43,52 @@ local function uncount_claim(job)
   redis.call('HDEL', job, 'sent', 'sends', 'claimed', 'claim_lane', 'calls', 'repaid')
 end
 
--- Split an estimate "role:calls:tokens:micro_usd".
+-- Split an estimate "role:calls:tokens:micro_usd:owner:team".
 local function estimate_of(text)
-  return string.match(text, '^(%a+):(%-?%d+):(%-?%d+):(%-?%d+)$')
+  return string.match(text, '^(%a+):(%-?%d+):(%-?%d+):(%-?%d+):([^:]*):([^:]*)$')
 end
 
--- Settle every reservation whose time is up at its estimate, as unconfirmed.
-local function settle_lapsed(meter, reservations, estimates, now)
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', reservations, '-inf', now)) do
-    local role, calls, tokens, money = estimate_of(redis.call('HGET', estimates, id))
-    redis.call('ZREM', reservations, id)
-    redis.call('HINCRBY', meter, 'reserved_calls', 0 - calls)
-    redis.call('HINCRBY', meter, 'reserved_tokens', 0 - tokens)
-    redis.call('HINCRBY', meter, 'reserved_micro_usd', 0 - money)
-    redis.call('HINCRBY', meter, 'calls_' .. role, calls)
-    redis.call('HINCRBY', meter, 'unconfirmed_calls', calls)
-    redis.call('HINCRBY', meter, 'unconfirmed_tokens', tokens)
-    redis.call('HINCRBY', meter, 'unconfirmed_micro_usd', money)
+-- Everybody who pays for calls of a run: the run itself, its owner and its team ('' is nobody).
+-- own = {meter, reservations, estimates} of the run; the others' keys begin with the prefix of
+-- so:budget. `mark` stands before the name of a reservation, for runs may share names of them.
+local function payers(run, own, prefix, owner, team)
+  local list = {{scope = 'run:' .. run, meter = own[1], reservations = own[2],
+    estimates = own[3], mark = ''}}
+  for _, who in ipairs({{'owner', owner}, {'team', team}}) do
+    if who[2] and who[2] ~= '' then
+      local scope = who[1] .. ':' .. who[2]
+      local base = prefix .. scope
+      list[#list + 1] = {scope = scope, meter = base .. ':meter', reservations = base .. ':rsv',
+        estimates = base .. ':estimates', mark = run .. '/', is_shared = true}
+    end
+  end
+  return list
+end
+
+-- Add to the three amounts of a place (reserved_, unconfirmed_) of a meter; sign is 1 or -1.
+local function add_amounts(meter, place, sign, calls, tokens, money)
+  local amounts = {calls = calls, tokens = tokens, micro_usd = money}
+  for name, amount in pairs(amounts) do
+    -- Not times the sign: Lua has a negative zero, and writes it so.
+    redis.call('HINCRBY', meter, place .. name, sign > 0 and amount or 0 - amount)
+  end
+end
+
+-- Settle a reservation in force at its estimate, as unconfirmed. A run keeps the estimate, for
+-- the call may be settled after all; it says then what to take from the others.
+local function lapse(payer, name)
+  if redis.call('ZREM', payer.reservations, name) == 0 then return end
+  local role, calls, tokens, money = estimate_of(redis.call('HGET', payer.estimates, name))
+  add_amounts(payer.meter, 'reserved_', -1, calls, tokens, money)
+  redis.call('HINCRBY', payer.meter, 'calls_' .. role, calls)
+  add_amounts(payer.meter, 'unconfirmed_', 1, calls, tokens, money)
+  if payer.is_shared then redis.call('HDEL', payer.estimates, name) end
+end
+
+-- Settle every reservation of a payer whose time is up.
+local function settle_lapsed(payer, now)
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', payer.reservations, '-inf', now)) do
+    lapse(payer, name)
   end
 end
 

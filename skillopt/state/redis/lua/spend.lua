@@ -1,9 +1,21 @@
--- SPEND: read a run's meter, with lapsed reservations settled first.
+-- SPEND: read the meter of a run, an owner or a team, with lapsed reservations settled first.
 --
--- KEYS  1 so:run:<run>:meter  2 so:run:<run>:rsv  3 so:run:<run>:estimates
--- ARGV  1 'all' to settle what has not lapsed yet as well, else ''
+-- KEYS  1 its meter  2 its reservations  3 its estimates
+-- ARGV  1 the run, '' for an owner or a team  2 'all' to settle, with all who pay, what has not
+--       lapsed yet as well, else ''  3 prefix of so:budget
 -- Reply the fields and values of the meter, in turn
--- Writes all three keys if something lapsed.
+-- Writes all three keys if something lapsed; with 'all', those of the run's owner and team too.
 
-settle_lapsed(KEYS[1], KEYS[2], KEYS[3], ARGV[1] == 'all' and '+inf' or now_ms())
+local own = {KEYS[1], KEYS[2], KEYS[3]}
+if ARGV[2] == 'all' then
+  for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
+    local _, _, _, _, owner, team = estimate_of(redis.call('HGET', KEYS[3], id))
+    for _, payer in ipairs(payers(ARGV[1], own, ARGV[3], owner, team)) do
+      lapse(payer, payer.mark .. id)
+    end
+  end
+else
+  settle_lapsed({meter = KEYS[1], reservations = KEYS[2], estimates = KEYS[3],
+    is_shared = ARGV[1] == ''}, now_ms())
+end
 return redis.call('HGETALL', KEYS[1])
