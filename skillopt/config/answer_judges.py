@@ -31,8 +31,8 @@ class Told:
     is_default: bool = False
 
     def for_kind(self, kind: str, written: Mapping[str, Any]) -> Told:
-        """Stand in for the tasks' answers if this is a default judge."""
-        if not self.is_default:
+        """Stand in for the tasks' answers if this is a default judge of a kind that has some."""
+        if not self.is_default or kind == "rubric":
             return self
         if written.get("answers", written.get("answer")) is not None:
             return Told()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlsplit
 
 from skillopt.config.entry_checks import Fault
 from skillopt.config.entry_models import AnthropicEntry
+from skillopt.config.key_hosts import check_key_hosts
 from skillopt.domain.backend import Params
 from skillopt.domain.fingerprint import short, text_hash
 from skillopt.domain.hosts import ANTHROPIC_HOST, may_have_anthropic_key
@@ -15,7 +15,6 @@ from skillopt.domain.hosts import ANTHROPIC_HOST, may_have_anthropic_key
 MAX_OUTPUT_TOKENS = 4_096
 MAX_TEMPERATURE = 1.0
 
-_HOST_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\Z")
 _OUR_BODY_KEYS = ("max_tokens", "system", "tool_choice")
 
 
@@ -35,8 +34,24 @@ def messages_revision(base_url: str | None) -> str:
 
 def check_messages(entry: AnthropicEntry, base_url: str | None, fault: Fault) -> None:
     """Refuse what the API would, what it would ignore, and keys for hosts that nobody named."""
-    _check_hosts(entry, base_url, fault)
-    params = entry.params
+    check_key_hosts(
+        entry,
+        base_url,
+        may_have_anthropic_key,
+        fault,
+        otherwise="or api_key_env: null if it needs none",
+    )
+    if entry.structured_output == "json_object":
+        fault(
+            ("structured_output",),
+            "'json_object' cannot be asked for, the Messages API knows schemas only; write "
+            "json_schema or none",
+        )
+    check_messages_params(entry.params, fault)
+
+
+def check_messages_params(params: Params, fault: Fault) -> None:
+    """Refuse parameters that the API would refuse or ignore."""
     if params.temperature is not None and params.temperature > MAX_TEMPERATURE:
         fault(
             ("params", "temperature"),
@@ -62,25 +77,4 @@ def check_messages(entry: AnthropicEntry, base_url: str | None, fault: Fault) ->
             ("params", "extra_body", "thinking"),
             "would end every attempt at its first tool call, whose thoughts are not kept; write "
             "{type: adaptive}",
-        )
-
-
-def _check_hosts(entry: AnthropicEntry, base_url: str | None, fault: Fault) -> None:
-    for place, named in enumerate(entry.allowed_hosts):
-        if not _HOST_NAME.match(named):
-            fault(
-                ("allowed_hosts", place),
-                f"{named!r} is not the name of a host; give it without scheme, port and path",
-            )
-    variable = entry.api_key_env
-    if entry.allowed_hosts and (base_url is None or variable is None):
-        fault(("allowed_hosts",), "would change nothing without base_url and a key; remove it")
-    if base_url is None or variable is None or urlsplit(base_url).scheme != "https":
-        return
-    if not may_have_anthropic_key(base_url, entry.allowed_hosts):
-        host = urlsplit(base_url).hostname
-        fault(
-            ("base_url",),
-            f"would send the key of {variable!r} to {host!r}; write allowed_hosts: [{host}] if "
-            "it may have it, or api_key_env: null if it needs none",
         )

@@ -9,8 +9,9 @@ carries the name of the variable that holds it.
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from skillopt.config.entries import EntryReader
 from skillopt.config.origins import Origin, Problems
 from skillopt.config.packaged import configs_dir
+from skillopt.config.prices import PriceBook, open_prices
 from skillopt.config.suggest import did_you_mean, nearest
 from skillopt.config.text_file import read_text
+from skillopt.config.user_folder import user_file
 from skillopt.config.yaml_source import Document, read_document
 from skillopt.domain.backend import Backend
 from skillopt.errors import ConfigError
@@ -40,9 +43,14 @@ class Catalogue:
 
     sources: Sequence[Document]
     environ: Mapping[str, str]
+    prices: PriceBook
 
     def names(self) -> list[str]:
         return sorted({name for source in self.sources for name in source.data[_SECTION]})
+
+    def key_variables(self) -> frozenset[str]:
+        """The variables that any entry names for a key, also of backends that nobody uses."""
+        return frozenset(_variables([source.data[_SECTION] for source in self.sources]))
 
     def source(self, name: str) -> Document | None:
         """The place that defines a backend, with its lines; None if none does."""
@@ -73,7 +81,7 @@ class Catalogue:
             backend = EntryReader(source, path, self.environ, problems).read(name, entry)
             problems.raise_any(ConfigError)
             assert backend is not None
-            return backend
+            return self.prices.applied(backend)
         known = self.names()
         guess = nearest(name, known)
         hint = f"did you mean {guess!r}? Known" if guess else "known"
@@ -98,19 +106,11 @@ def open_catalogue(
         sources.append(_read_source(backends_file, "--backends"))
     if environ.get(FILE_VARIABLE):
         sources.append(_read_source(Path(environ[FILE_VARIABLE]), FILE_VARIABLE))
-    optional = [_user_file(environ), configs_dir() / FILE_NAME]
+    optional = [user_file(environ, FILE_NAME), configs_dir() / FILE_NAME]
     if spec is not None and spec.file.folder is not None:
         optional.insert(0, spec.file.folder / FILE_NAME)
     sources += [_read_source(path, "") for path in optional if path is not None and path.is_file()]
-    return Catalogue(sources, environ)
-
-
-def _user_file(environ: Mapping[str, str]) -> Path | None:
-    if environ.get("XDG_CONFIG_HOME"):
-        return Path(environ["XDG_CONFIG_HOME"]) / "skillopt" / FILE_NAME
-    if environ.get("HOME"):
-        return Path(environ["HOME"]) / ".config" / "skillopt" / FILE_NAME
-    return None
+    return Catalogue(sources, environ, open_prices(environ))
 
 
 def _read_source(path: Path, named_by: str) -> Document:
@@ -134,10 +134,30 @@ def _read_source(path: Path, named_by: str) -> Document:
     return Document(document.file, {_SECTION: entries}, document.origins)
 
 
+def _variables(value: Any) -> Iterator[str]:  # noqa: ANN401 - any YAML value
+    if isinstance(value, list):
+        for part in value:
+            yield from _variables(part)
+    elif isinstance(value, dict):
+        named = value.get("api_key_env")
+        if isinstance(named, str):
+            yield named
+        yield from _variables(list(value.values()))
+
+
 def require_credentials(backends: Iterable[Backend], environ: Mapping[str, str]) -> None:
-    """Raise ConfigError unless every backend's key variable holds what can be sent as a key."""
+    """Raise ConfigError unless every backend's key variable holds what can be sent as a key, and
+    every login file can be read.
+    """
     problems = Problems()
     for backend in backends:
+        login = backend.agent.login_file if backend.agent else None
+        if backend.agent and login and not (login.is_file() and os.access(login, os.R_OK)):
+            problems.add(
+                None,
+                f"backend {backend.name!r} needs a login: {str(login)!r} is not a file that can be "
+                f"read; log in with {backend.agent.program!r}, or give another as login_file",
+            )
         for variable in backend.key_variables:
             fault = _fault_of_key(environ.get(variable, ""))
             if fault is not None:
@@ -158,20 +178,16 @@ def _fault_of_key(key: str) -> str | None:
     return None
 
 
-def require_prices(backends: Iterable[Backend], *, max_usd: float | None) -> None:
+def require_prices(
+    backends: Iterable[Backend], *, max_usd: float | None, prices: PriceBook | None = None
+) -> None:
     """Raise ConfigError if money is limited but a backend's price is unknown."""
-    if max_usd is None:
-        return
-    problems = Problems()
-    for backend in backends:
-        if backend.price is None and not backend.subscription:
-            problems.add(
-                None,
-                f"budget.max_usd is {max_usd:g}, but backend {backend.name!r} has no price; give "
-                "it `price: {input: …, output: …}` in USD per million tokens, `price: 0` or "
-                "`price: subscription`, or remove budget.max_usd",
-            )
-    problems.raise_any(ConfigError)
+    if max_usd is not None:
+        (prices or PriceBook()).require(
+            backends,
+            because=f"budget.max_usd is {max_usd:g}",
+            otherwise="remove budget.max_usd",
+        )
 
 
 class _Resolved(BaseModel):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from skillopt.domain.backend import BackendUse, CallUse
 from skillopt.domain.fingerprint import short
 from skillopt.domain.item import SPLITS, Item, SplitName
+from skillopt.domain.jobs import OPTIMIZE_STAGES
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.usage import ROLES
 
@@ -122,7 +124,33 @@ def _backends(old: RunPlan, new: RunPlan) -> Iterator[str]:
         if names[0] != names[1]:
             yield f"backend of {role} changed: {_shown(names[0])} -> {_shown(names[1])}"
         elif before is not None and after is not None:
-            yield (
-                f"backend of {role} changed: {after.backend!r} has another model, parameter or "
-                f"revision now ({short(before.fingerprint)} -> {short(after.fingerprint)})"
-            )
+            parameters = list(_parameters(before, after))
+            yield from parameters
+            if not parameters:
+                yield (
+                    f"backend of {role} changed: {after.backend!r} has another model, parameter "
+                    f"or revision now ({short(before.fingerprint)} -> {short(after.fingerprint)})"
+                )
+
+
+def _parameters(old: BackendUse, new: BackendUse) -> Iterator[str]:
+    """Name the parameters that differ; a stage's only where it does not follow its role."""
+    of_role = list(_changed(old, new))
+    yield from (f"model.{new.role}.params.{change}" for change in of_role)
+    for stage in OPTIMIZE_STAGES:
+        for change in _changed(old.at(stage), new.at(stage)):
+            if change not in of_role:
+                yield f"model.{new.role}.stages.{stage}.{change}"
+
+
+def _changed(old: CallUse, new: CallUse) -> Iterator[str]:
+    if None in (old.params or old.own, new.params or new.own):
+        return  # a plan that does not say what the parameters were
+    before, after = old.effective.model_dump(), new.effective.model_dump()
+    for name, value in before.items():
+        one, other = ({"": part} if not isinstance(part, dict) else part
+                      for part in (value, after[name]))  # fmt: skip
+        for key in sorted(one.keys() | other.keys()):
+            if one.get(key) != other.get(key):
+                label = f"{name}.{key}".rstrip(".")
+                yield f"{label}: {_shown(one.get(key))} -> {_shown(other.get(key))}"

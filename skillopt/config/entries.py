@@ -8,10 +8,11 @@ from pydantic import ValidationError
 
 from skillopt.config.anthropic_entry import check_messages, messages_params, messages_revision
 from skillopt.config.azure_entry import read_access
+from skillopt.config.cli_entry import read_agent
 from skillopt.config.entry_checks import check_key_variable, check_params, check_url
 from skillopt.config.entry_models import (
     KINDS,
-    LATER_KINDS,
+    AgentEntry,
     AnthropicEntry,
     AnyEntry,
     AzureEntry,
@@ -20,16 +21,17 @@ from skillopt.config.entry_models import (
     SimulatedEntry,
 )
 from skillopt.config.interpolate import Interpolation
+from skillopt.config.key_hosts import check_key_hosts
 from skillopt.config.origins import KeyPath, Problems, dotted
+from skillopt.config.published import PUBLISHED_REVISION
 from skillopt.config.suggest import did_you_mean
 from skillopt.config.translate import report
 from skillopt.config.yaml_source import Document
 from skillopt.domain.backend import Backend, BackendKind
 from skillopt.domain.fingerprint import short, text_hash
+from skillopt.domain.hosts import may_have_openai_key
 from skillopt.domain.usage import Price
 
-#: Stands for the behaviour a simulator publishes, until somebody has asked it.
-PUBLISHED_REVISION = "published"
 SIMULATOR_URL_VARIABLE = "SIM_URL"
 
 #: Options of a simulator that the run itself chooses.
@@ -82,11 +84,6 @@ class EntryReader:
                 return known
         if kind is None:
             self._fault(("kind",), f"is missing; give one of {', '.join(sorted(KINDS))}")
-        elif isinstance(kind, str) and kind in LATER_KINDS:
-            self._fault(
-                ("kind",),
-                f"{kind!r} is not part of this version; known kinds: {', '.join(sorted(KINDS))}",
-            )
         else:
             self._fault(
                 ("kind",),
@@ -94,7 +91,28 @@ class EntryReader:
             )
         return None
 
-    def _backend(self, name: str, kind: BackendKind, entry: AnyEntry) -> Backend:
+    def _agent(self, name: str, kind: BackendKind, entry: AgentEntry) -> Backend | None:
+        parts = read_agent(kind, entry, self._document.origin(self._path), self._fault)
+        price, subscription = self._price(entry)
+        if parts is None:
+            return None
+        return Backend(
+            name=name,
+            kind=kind,
+            model=entry.model or "",
+            base_url=parts.base_url,
+            api_key_env=parts.key_variable,
+            revision=entry.revision or parts.revision,
+            limits=parts.limits,
+            price=price,
+            subscription=subscription or (entry.price is None and parts.subscription),
+            timeout_s=entry.timeout_s,
+            agent=parts.agent,
+        )
+
+    def _backend(self, name: str, kind: BackendKind, entry: AnyEntry) -> Backend | None:
+        if isinstance(entry, AgentEntry):
+            return self._agent(name, kind, entry)
         azure = read_access(kind, entry, self._fault) if isinstance(entry, AzureEntry) else None
         key_variable = None
         if isinstance(entry, AnthropicEntry | OpenAIEntry | OpenAICompatibleEntry):
@@ -106,6 +124,9 @@ class EntryReader:
         if isinstance(entry, AnthropicEntry):
             check_messages(entry, base_url, self._fault)
             params = messages_params(params)
+        if isinstance(entry, OpenAIEntry):
+            otherwise = "or use the kind openai_compatible for a server that is not OpenAI's"
+            check_key_hosts(entry, base_url, may_have_openai_key, self._fault, otherwise=otherwise)
         if isinstance(entry, SimulatedEntry):
             self._check_simulator(entry)
         price, subscription = self._price(entry)
@@ -129,8 +150,9 @@ class EntryReader:
             subscription=subscription,
             timeout_s=entry.timeout_s,
             simulator=entry.simulator if isinstance(entry, SimulatedEntry) else {},
-            allowed_hosts=tuple(entry.allowed_hosts) if isinstance(entry, AnthropicEntry) else (),
+            allowed_hosts=tuple(getattr(entry, "allowed_hosts", ())),
             azure=azure,
+            structured_output=entry.structured_output,
         )
 
     def _base_url(

@@ -10,8 +10,9 @@ from typing import Any
 from skillopt.config.given_tasks import GivenTasks, read_given_tasks
 from skillopt.config.load import LoadedSpec, plan_training
 from skillopt.config.origins import KeyPath, Origin
-from skillopt.config.parts import PartsReader, PublishRevision, Wanted
+from skillopt.config.parts import PartsReader, Wanted
 from skillopt.config.plain_values import plain
+from skillopt.config.published import PublishRevision
 from skillopt.config.schema import parse_spec
 from skillopt.config.skill_file import MAX_BYTES, SkillSource
 from skillopt.config.tasks import LoadedTasks

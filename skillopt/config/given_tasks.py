@@ -67,7 +67,7 @@ def read_given_tasks(given: GivenTasks) -> LoadedTasks:
     if empty:
         raise TaskError("\n".join(f"{split}: is empty; {_FIXES[split]}" for split in empty))
     splits = Splits(**{split: _kept(placed, split, given) for split in SPLITS})
-    return LoadedTasks(splits, splits, None, tuple(warnings))
+    return LoadedTasks(splits, splits, None, tuple(warnings), reader.attachments)
 
 
 def _kept(placed: Placed, split: SplitName, given: GivenTasks) -> tuple[Any, ...]:

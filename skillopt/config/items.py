@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from skillopt.config.answer_judges import Told
+from skillopt.config.attachments import AttachmentReader
 from skillopt.config.json_source import decode
 from skillopt.config.judge_input import read_judge
 from skillopt.config.origins import Origin, Problems
 from skillopt.config.records import Record
+from skillopt.config.rubric_judge import with_rubric
 from skillopt.config.spellings import split_named, unknown_split
 from skillopt.config.suggest import did_you_mean, nearest
 from skillopt.config.tools import Fault, read_tools, with_asked_tools
-from skillopt.domain.item import Item, Judge, SplitName, TaskPrompt
+from skillopt.domain.item import Attachment, Item, Judge, RubricJudge, SplitName, TaskPrompt
 from skillopt.errors import ConfigError
 
 #: Other names of fields -> the one used from here on.
 _ALIASES = {"task_id": "id", "intent": "task", "answer": "answers"}
 FIELDS = (
-    "id", "task", "context", "system", "tools", "judge", "answers", "attachments", "tags", "split",
+    "id", "task", "context", "system", "tools", "judge", "answers", "rubric", "attachments", "tags",
+    "split",
 )  # fmt: skip
 #: Cells of a table that hold JSON.
 _JSON_CELLS = ("judge", "tools", "attachments")
@@ -48,7 +52,13 @@ class ItemReader:
         self._columns = {_ALIASES.get(ours, ours): column for ours, column in fields.items()}
         self._default_judge = None if default_judge is None else dict(default_judge)
         self._problems = problems
+        self._attachments = AttachmentReader()
         self.unused: dict[str, Origin] = {}
+
+    @property
+    def attachments(self) -> Mapping[str, Path]:
+        """Where the content of each hash was found."""
+        return self._attachments.files
 
     def read(self, record: Record) -> PlacedItem | None:
         before = len(self._problems)
@@ -61,14 +71,15 @@ class ItemReader:
         def fault(text: str) -> None:
             self._problems.add(record.where, label + text)
 
-        prompt = _prompt(values, self._columns, fault)
+        attachments = self._attachments.read(values.get("attachments"), record.where, fault)
+        prompt = _prompt(values, self._columns, attachments, fault)
         tags = _texts(values.get("tags"), "tags", fault)
         split = split_named(values.get("split"))
         if split is None and values.get("split") is not None:
             fault(unknown_split(values["split"]))
-        if values.get("attachments"):
-            fault("attachments are not part of this version; put the text into context")
         judge = self._judge(values, fault)
+        if values.get("rubric") is not None and not isinstance(judge, RubricJudge | None):
+            self.unused.setdefault(self._columns.get("rubric", "rubric"), record.where)
         if judge is not None and prompt is not None:
             prompt = with_asked_tools(prompt, judge, fault)
         if judge is None or prompt is None or len(self._problems) > before:
@@ -138,15 +149,20 @@ class ItemReader:
         return value
 
     def _judge(self, values: Mapping[str, Any], fault: Fault) -> Judge | None:
-        answers = values.get("answers")
+        answers, rubric = values.get("answers"), values.get("rubric")
         written = values.get("judge")
+        is_default = written is None
         if written is None:
             written = self._default_judge
-        if written is None and answers is not None:
-            written = {"kind": "exact"}
         if written is None:
-            fault("has no judge; add 'judge' to the record, or a default `judge:` to the spec")
+            written = _implied_judge(answers, rubric, fault)
+        if written is None:
             return None
+        if rubric is not None and isinstance(written, dict) and written.get("kind") == "rubric":
+            written, problem = with_rubric(written, rubric, is_default=is_default)
+            if problem is not None:
+                fault(problem)
+                return None
         texts = tuple(
             text for name in ("task", "context") if isinstance(text := values.get(name), str)
         )
@@ -156,8 +172,22 @@ class ItemReader:
         return judge
 
 
+def _implied_judge(answers: object, rubric: object, fault: Fault) -> dict[str, Any] | None:
+    """Give the judge of a task that names none but says what it is judged by."""
+    if answers is not None and rubric is not None:
+        fault("has 'answers' and 'rubric' but no judge; add 'judge' with the kind that is meant")
+        return None
+    if answers is None and rubric is None:
+        fault("has no judge; add 'judge' to the record, or a default `judge:` to the spec")
+        return None
+    return {"kind": "exact" if rubric is None else "rubric"}
+
+
 def _prompt(
-    values: Mapping[str, Any], columns: Mapping[str, str], fault: Fault
+    values: Mapping[str, Any],
+    columns: Mapping[str, str],
+    attachments: tuple[Attachment, ...],
+    fault: Fault,
 ) -> TaskPrompt | None:
     texts = {}
     for name in ("task", "context", "system"):
@@ -170,13 +200,17 @@ def _prompt(
         names = f"no column {column!r}" if column else "no 'task' (or 'intent')"
         fault(f"has {names}; say what is to be done")
     tools = read_tools(values.get("tools"), fault)
-    return TaskPrompt(**texts, tools=tools) if texts["task"].strip() else None
+    if not texts["task"].strip():
+        return None
+    return TaskPrompt(**texts, tools=tools, attachments=attachments)
 
 
 def _cell_fault(name: str, error: ValueError) -> str:
     fix = "repair it"
     if name in ("answers", "tags"):
         fix = 'a cell that begins with [ is a JSON list, like ["…"]'
+    if name == "attachments":
+        fix = 'write a JSON list of paths, like ["report.csv"]'
     return f"the cell {name!r} is not valid JSON: {error}; {fix}"
 
 

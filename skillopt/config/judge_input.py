@@ -14,10 +14,11 @@ from skillopt.config.answer_judges import (
     read_choice,
     read_numeric,
 )
+from skillopt.config.rubric_judge import read_rubric
 from skillopt.config.suggest import did_you_mean
 from skillopt.domain.item import OWN_KINDS, AddedJudge, Check, ExactJudge, RuleJudge
 
-_LATER_KINDS = frozenset({"python", "rubric", "spreadsheet"})
+_LATER_KINDS = frozenset({"python", "spreadsheet"})
 _KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "exact": ("kind", "answer", "substring"),
@@ -25,6 +26,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "answer": ("kind", "answers"),
         "numeric": ("kind", "answers", "absolute", "relative", "partial"),
         "choice": ("kind", "answers", "choices"),
+        "rubric": ("kind", "rubric", "threshold"),
     }
 )
 
@@ -132,5 +134,6 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any], Told], Read]] = MappingProxy
         "answer": read_answer,
         "numeric": read_numeric,
         "choice": read_choice,
+        "rubric": read_rubric,
     }
 )

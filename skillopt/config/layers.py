@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from skillopt.config.origins import COMMAND_LINE, KeyPath, Origin
+from skillopt.config.role_section import name_as_section
 from skillopt.config.yaml_source import Document, parse_value, read_document
 from skillopt.errors import ConfigError
 
@@ -40,7 +41,11 @@ def _load(path: Path, document: Document, chain: tuple[Path, ...]) -> Document:
 
 
 def merge(base: Document, child: Document) -> Document:
-    """Put `child` on top of `base`: mappings are merged, any other value is replaced."""
+    """Put `child` on top of `base`: mappings are merged, any other value is replaced.
+
+    A role's name counts as a mapping where `child` has one for that role.
+    """
+    base = name_as_section(base, child.data)
     origins = dict(base.origins)
     data = _merged(base.data, child.data, (), origins)
     origins.update(child.origins)
@@ -79,6 +84,7 @@ def apply_overrides(
         data: Any = parse_value(text, Origin(f"--set {name.strip()}"))
         for key in reversed(keys):
             data = {key: data}
+        document = name_as_section(document, data)
         # What the option itself brings into being is its own fault, from the first new key on.
         new = [keys[:n] for n in range(1, len(keys)) if _is_new(document, keys[:n])]
         origins: dict[KeyPath, Origin] = dict.fromkeys([*new, keys], where)

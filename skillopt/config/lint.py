@@ -17,6 +17,7 @@ from skillopt.domain.item import (
     ChoiceJudge,
     FunctionJudge,
     Item,
+    RubricJudge,
     RuleJudge,
     Splits,
 )
@@ -106,8 +107,8 @@ def _hides_its_options(item: Item) -> bool:
 
 
 def _passes(item: Item, answer: str) -> bool:
-    # Functions and judges of other packages may cost anything.
-    if isinstance(item.judge, FunctionJudge | AddedJudge):
+    # Models, functions and judges of other packages may cost anything.
+    if isinstance(item.judge, RubricJudge | FunctionJudge | AddedJudge):
         return False
     verdict = judge(item.judge, ReplyBody(text=answer))
     return isinstance(verdict, JudgementBody) and verdict.hard >= 1.0

@@ -7,25 +7,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from skillopt.config.agent_tools import check_agent_tools
 from skillopt.config.explain import Explained, explain
 from skillopt.config.layers import apply_overrides, load_layers
 from skillopt.config.no_room import no_room
 from skillopt.config.origins import Origin, unusable_path
-from skillopt.config.parts import Parts, PartsReader, PublishRevision, Wanted
+from skillopt.config.parts import Parts, PartsReader, Wanted
+from skillopt.config.payers import payers
 from skillopt.config.power import never_significant
+from skillopt.config.published import PublishRevision
+from skillopt.config.roles import needs_model_judge
 from skillopt.config.schema import NAME_PATTERN, ParsedSpec, parse_spec
+from skillopt.config.shown_attachments import check_attachments
 from skillopt.config.skill_file import skill_warnings
 from skillopt.config.spellings import split_named, unknown_split
 from skillopt.config.unused import unused_settings
-from skillopt.domain.backend import Backend, BackendUse
+from skillopt.config.unused_stages import unused_stages
+from skillopt.domain.backend import Backend
 from skillopt.domain.item import SPLITS, SplitName, Splits
 from skillopt.domain.plan import Mode, RunPlan
 from skillopt.domain.spec import Evaluation, Settings
-from skillopt.domain.usage import Role
 from skillopt.errors import ConfigError
 
 _CACHE_MODES = ("on", "refresh", "off")
-_ATTEMPT_TEMPLATE = "attempt"
+_ATTEMPT_TEMPLATE, _RUBRIC_TEMPLATE = "attempt", "rubric"
 _MAX_NAME_CHARS = 64
 _FEWEST_ARMS, _MOST_ARMS = 2, 100
 
@@ -46,6 +51,10 @@ class LoadedSpec:
     #: Every key, dotted, with its value and where that came from.
     explained: dict[str, Explained] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
+    #: Where the content of each attachment of the plan lies, by its hash.
+    attachments: dict[str, Path] = field(default_factory=dict)
+    #: The variables that the catalogue names for keys, also of backends that play no role.
+    key_variables: frozenset[str] = frozenset()
 
 
 def load_plan(
@@ -60,8 +69,9 @@ def load_plan(
 ) -> LoadedSpec:
     """Load a training run.
 
-    `publish_revision` is asked for the behaviour id of each simulated backend. Raises InputError
-    (ConfigError or TaskError) with every problem found, one per line.
+    `publish_revision` is asked what only a backend itself can tell: a simulator's behaviour, the
+    version of an agent program. Raises InputError (ConfigError or TaskError) with every problem
+    found, one per line.
     """
     parsed = _parse(spec_path, overrides, cache)
     reader = PartsReader(parsed, environ, backends_file, publish_revision)
@@ -72,12 +82,8 @@ def plan_training(reader: PartsReader, spec_path: Path, limit: int | None = None
     """Make the plan of a training run of a spec and what it refers to."""
     parsed = reader.parsed
     spec = parsed.spec
-    roles: dict[Role, str] = {
-        "target": spec.model.target,
-        "optimizer": spec.model.optimizer or spec.model.target,
-    }
     needed: tuple[SplitName, ...] = SPLITS if spec.evaluation.eval_test else ("train", "val")
-    parts = reader.read(Wanted(roles, needed, limit))
+    parts = reader.read(Wanted(("target", "optimizer"), needed, limit))
     plan = RunPlan(
         name=_run_name(parsed, spec_path),
         env=spec.env,
@@ -88,10 +94,15 @@ def plan_training(reader: PartsReader, spec_path: Path, limit: int | None = None
         splits=parts.tasks.splits,
         templates=parts.templates,
         judge_versions=_judge_versions(parts.tasks.splits),
-        backends=_uses(roles, parts.backends),
+        backends=parts.uses,
         budget=spec.budget,
     )
-    warnings = [*unused_settings(parsed), *no_room(plan), *never_significant(plan)]
+    warnings = [
+        *unused_settings(parsed),
+        *unused_stages(parsed),
+        *no_room(plan),
+        *never_significant(plan),
+    ]
     return _loaded(plan, parsed, spec_path, parts, warnings, _findings(parsed, plan.splits))
 
 
@@ -118,10 +129,9 @@ def load_eval_plan(  # noqa: PLR0913 - every option a command hands down
     parsed = _parse(spec_path, overrides, cache)
     written = parsed.spec.evaluation
     settings = Evaluation(samples=written.samples, min_coverage=written.min_coverage)
-    roles: dict[Role, str] = {"target": parsed.spec.model.target}
     reader = PartsReader(parsed, environ, backends_file, publish_revision)
-    parts = reader.read(Wanted(roles, (measured,), limit, skill_path, memory_path))
-    plan = _measurement(parsed, spec_path, parts, "eval", measured, settings, roles)
+    parts = reader.read(Wanted(("target",), (measured,), limit, skill_path, memory_path))
+    plan = _measurement(parsed, spec_path, parts, "eval", measured, settings)
     return _loaded(plan, parsed, spec_path, parts)
 
 
@@ -153,10 +163,9 @@ def load_aa_plan(  # noqa: PLR0913 - every option a command hands down
         significance=written.significance,
         no_regression=written.no_regression,
     )
-    roles: dict[Role, str] = {"target": parsed.spec.model.target}
     reader = PartsReader(parsed, environ, backends_file, publish_revision)
-    parts = reader.read(Wanted(roles, ("val",), limit, skill_path))
-    plan = _measurement(parsed, spec_path, parts, "aa", "val", settings, roles)
+    parts = reader.read(Wanted(("target",), ("val",), limit, skill_path))
+    plan = _measurement(parsed, spec_path, parts, "aa", "val", settings)
     return _loaded(plan.model_copy(update={"arms": arms}), parsed, spec_path, parts)
 
 
@@ -167,7 +176,6 @@ def _measurement(
     mode: Mode,
     split: SplitName,
     settings: Evaluation,
-    roles: Mapping[Role, str],
 ) -> RunPlan:
     splits = Splits(**{split: parts.tasks.splits.of(split)})
     suffix = f"-{mode}"
@@ -181,9 +189,9 @@ def _measurement(
         memory=parts.memory,
         files=parts.skill.files,
         splits=splits,
-        templates={_ATTEMPT_TEMPLATE: parts.templates[_ATTEMPT_TEMPLATE]},
+        templates={name: parts.templates[name] for name in _templates(splits)},
         judge_versions=_judge_versions(splits),
-        backends=_uses(roles, parts.backends),
+        backends=parts.uses,
         budget=parsed.spec.budget,
     )
 
@@ -214,11 +222,10 @@ def _run_name(parsed: ParsedSpec, spec_path: Path) -> str:
     return name
 
 
-def _uses(roles: Mapping[Role, str], backends: Mapping[str, Backend]) -> dict[Role, BackendUse]:
-    return {
-        role: BackendUse(role=role, backend=name, fingerprint=backends[name].fingerprint)
-        for role, name in roles.items()
-    }
+def _templates(splits: Splits) -> tuple[str, ...]:
+    """Name the templates that a measurement on these tasks takes."""
+    judged = (_RUBRIC_TEMPLATE,) if needs_model_judge(splits) else ()
+    return (_ATTEMPT_TEMPLATE, *judged)
 
 
 def _judge_versions(splits: Splits) -> dict[str, int]:
@@ -245,8 +252,13 @@ def _loaded(
     warnings: Sequence[str] = (),
     lint: Sequence[str] = (),
 ) -> LoadedSpec:
+    target = parts.backends[plan.backends["target"].backend]
+    items = [item for split in SPLITS for item in plan.splits.of(split)]
+    where = parsed.document.origin(("tasks",))
+    check_attachments(items, target, where)
+    check_agent_tools(items, target, where)
     return LoadedSpec(
-        plan=plan,
+        plan=plan.model_copy(update=payers(parsed.spec, parts.catalogue.environ)),
         backends=parts.backends,
         spec_path=spec_path,
         skill_path=parts.skill.path,
@@ -258,6 +270,9 @@ def _loaded(
             ratio=parts.tasks.ratio,
             catalogue=parts.catalogue,
             backends=parts.backends,
+            uses=parts.uses,
         ),
         labels=dict(parsed.spec.labels),
+        attachments={sha256: parts.tasks.attachments[sha256] for sha256 in plan.splits.attachments},
+        key_variables=parts.catalogue.key_variables(),
     )

@@ -2,7 +2,7 @@
 
 Two tasks are near duplicates if at least nine tenths of all three-word sequences that occur in
 either of their tasks occur in both, and likewise of their contexts: the same instruction on
-another text is another task, and so is another question on the same text.
+another text or other files is another task, and so is another question on the same text.
 
 Every such pair is found without comparing all pairs: two sets that share so much must share one
 of their rarest members.
@@ -143,8 +143,11 @@ def _rarity(sets: Iterable[Sequence[int]]) -> Sequence[int]:
 
 def _shingles(item: Item) -> Sequence[int]:
     prompt = item.prompt
-    numbers = {number & ~1 for number in _sequences(prompt.task)}
-    numbers |= {number | 1 for number in _sequences(f"{prompt.system}\n{prompt.context}")}
+    # Tasks with different files have no number in common.
+    files = zlib.crc32("".join(sorted(one.sha256 for one in prompt.attachments)).encode())
+    numbers = {(number ^ files) & ~1 for number in _sequences(prompt.task)}
+    context = _sequences(f"{prompt.system}\n{prompt.context}")
+    numbers |= {(number ^ files) | 1 for number in context}
     return array("L", numbers)
 
 

@@ -9,7 +9,7 @@ from skillopt.errors import ConfigError
 
 
 def configs_dir() -> Path:
-    """The folder with base.yaml, backends.yaml, example/ and demo/.
+    """The folder with base.yaml, backends.yaml, prices.yaml, example/ and demo/.
 
     In an installed package it lies inside it, in a checkout beside it.
     """

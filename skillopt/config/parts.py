@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from skillopt.config.answer_judges import Told
 from skillopt.config.catalogue import Catalogue, open_catalogue, require_prices
-from skillopt.config.entries import PUBLISHED_REVISION
 from skillopt.config.judge_input import read_judge
 from skillopt.config.origins import MAX_PROBLEMS_SHOWN, Origin, Problems
 from skillopt.config.prompt_folder import read_templates
 from skillopt.config.protected import check_protected
+from skillopt.config.published import PublishRevision, published
+from skillopt.config.role_params import ParamsReader
+from skillopt.config.role_section import RoleSection
+from skillopt.config.roles import UseReader, backend_names, needs_model_judge
 from skillopt.config.schema import ParsedSpec
 from skillopt.config.skill_file import SkillSource, read_memory, read_skill_source
 from skillopt.config.tasks import LoadedTasks, TaskSource, load_tasks
-from skillopt.domain.backend import Backend
+from skillopt.domain.backend import Backend, BackendUse
 from skillopt.domain.item import SplitName
 from skillopt.domain.skill_folder import SKILL_FILE
 from skillopt.domain.usage import Role
 from skillopt.errors import ConfigError
-
-#: Asks a simulated backend for the id of its behaviour.
-PublishRevision = Callable[[Backend], str]
 
 
 @dataclass(frozen=True)
 class Wanted:
     """Which parts a plan needs; documents named here take the place of the spec's."""
 
-    roles: Mapping[Role, str]
+    roles: tuple[Role, ...]
     splits: tuple[SplitName, ...]
     limit: int | None = None
     skill: Path | None = None
@@ -47,6 +47,8 @@ class Parts:
     catalogue: Catalogue
     #: The backends that play a role, by name.
     backends: dict[str, Backend]
+    #: How each role of the plan uses its backend; the judge's only if a task asks a model.
+    uses: dict[Role, BackendUse]
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,15 @@ class PartsReader:
         memory = problems.attempt(lambda: self._memory(wanted.memory))
         templates = problems.attempt(self._templates)
         catalogue = problems.attempt(self._catalogue)
-        backends = None
+        # Tasks decide which roles there are, but many of them may be wrong: they are told last.
+        of_tasks = Problems()
+        of_tasks.attempt(self._check_default_judge)
+        tasks = of_tasks.attempt(lambda: self._tasks(wanted))
+        used = None
         if catalogue is not None:
-            backends = problems.attempt(lambda: self._backends(catalogue, wanted.roles))
-        problems.attempt(self._check_default_judge)
-        tasks = problems.attempt(lambda: self._tasks(wanted))
+            roles = _roles(wanted, tasks)
+            used = problems.attempt(lambda: self._backends(catalogue, roles))
+        problems.attempt(lambda: of_tasks.raise_any(ConfigError))
         if skill is not None:
             problems.attempt(lambda: self._check_tasks_outside(skill))
         if tasks is not None and "optimizer" in wanted.roles:
@@ -78,8 +84,8 @@ class PartsReader:
         assert templates is not None
         assert tasks is not None
         assert catalogue is not None
-        assert backends is not None
-        return Parts(skill, memory, templates, tasks, catalogue, backends)
+        assert used is not None
+        return Parts(skill, memory, templates, tasks, catalogue, *used)
 
     def _where(self, *path: str) -> Origin:
         return self.parsed.document.origin(path)
@@ -144,38 +150,47 @@ class PartsReader:
             self.environ, spec=self.parsed.document, backends_file=self.backends_file
         )
 
-    def _backends(self, catalogue: Catalogue, roles: Mapping[Role, str]) -> dict[str, Backend]:
+    def _backends(
+        self, catalogue: Catalogue, roles: Collection[Role]
+    ) -> tuple[dict[str, Backend], dict[Role, BackendUse]]:
+        """Give the backends of roles, by name, and how each role uses its own.
+
+        A judge's backend that no task needs makes no call, but what is written of it must fit.
+        """
         spec = self.parsed.spec
-        # A judge's backend makes no call in this version; its name must still be known.
-        named: dict[Role, str] = {**roles}
-        if spec.model.judge is not None:
-            named["judge"] = spec.model.judge
         problems = Problems()
-        backends: dict[str, Backend] = {}
-        tried: set[str] = set()
-        for role, name in named.items():
-            if name in tried:
+        reader = UseReader(ParamsReader(self.parsed.document, self.environ, problems))
+        resolved: dict[str, Backend | None] = {}
+        uses: dict[Role, BackendUse] = {}
+        has_judge = spec.model.judge is not None or "judge" in self.parsed.roles
+        for role, name in backend_names(spec).items():
+            if role not in roles and not (role == "judge" and has_judge):
                 continue
-            tried.add(name)
-            where, key = self._where("model", role), f"model.{role}"
-            backend = problems.attempt(partial(catalogue.resolve, name, where=where, key=key))
-            if backend is not None and role in roles:
-                published = problems.attempt(partial(self._published, backend, catalogue))
-                backends[name] = published or backend
+            if name not in resolved:
+                resolve = partial(self._resolve, catalogue, name, role, is_used=role in roles)
+                resolved[name] = problems.attempt(resolve)
+            backend = resolved[name]
+            if backend is not None:
+                uses[role] = reader.read(role, backend, self.parsed.roles.get(role, RoleSection()))
         problems.raise_any(ConfigError)
-        require_prices(backends.values(), max_usd=spec.budget.max_usd)
-        return backends
+        used = {role: use for role, use in uses.items() if role in roles}
+        names = {use.backend for use in used.values()}
+        backends = {name: one for name, one in resolved.items() if one and name in names}
+        require_prices(backends.values(), max_usd=spec.budget.max_usd, prices=catalogue.prices)
+        return backends, used
+
+    def _resolve(self, catalogue: Catalogue, name: str, role: Role, *, is_used: bool) -> Backend:
+        where, key = self._where("model", role), f"model.{role}"
+        backend = catalogue.resolve(name, where=where, key=key)
+        return self._published(backend, catalogue) if is_used else backend
 
     def _published(self, backend: Backend, catalogue: Catalogue) -> Backend:
-        """Ask a simulated backend what it is; an answer that fails is located in the catalogue."""
-        if backend.kind != "simulated" or backend.revision != PUBLISHED_REVISION:
-            return backend
+        """Ask a backend what it is; an answer that fails is located in the catalogue."""
         try:
-            revision = self.publish_revision(backend)
+            return published(backend, self.publish_revision)
         except ConfigError as error:
             where = catalogue.origin(backend.name)
             raise ConfigError(f"{where}: backends.{backend.name}: {error}") from error
-        return backend.model_copy(update={"revision": revision})
 
     def _tasks(self, wanted: Wanted) -> LoadedTasks:
         spec = self.parsed.spec
@@ -199,3 +214,10 @@ class PartsReader:
     def _limits(self) -> dict[SplitName, int | None]:
         evaluation = self.parsed.spec.evaluation
         return {"val": evaluation.val_limit, "test": evaluation.test_limit}
+
+
+def _roles(wanted: Wanted, tasks: LoadedTasks | None) -> tuple[Role, ...]:
+    """Add the judge to the roles of a plan if a task needs a model to be judged."""
+    if tasks is None or not needs_model_judge(tasks.splits, wanted.splits):
+        return wanted.roles
+    return (*wanted.roles, "judge")

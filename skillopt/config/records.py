@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,8 @@ def read_records(path: Path) -> list[Record]:
     problems.raise_any(TaskError)
     if not records:
         raise TaskError(f"{path}: holds no task record; add at least one")
-    return records
+    folder = path.parent
+    return [replace(one, where=replace(one.where, folder=folder)) for one in records]
 
 
 def _read_jsonl(text: str, file: str, problems: Problems) -> list[Record]:

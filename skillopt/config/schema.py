@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from skillopt.config.origins import MAX_PROBLEMS_SHOWN, KeyPath, Problems, dotted
+from skillopt.config.origins import MAX_PROBLEMS_SHOWN, Problems, dotted
+from skillopt.config.role_section import MODEL, RoleSection, read_sections
 from skillopt.config.spellings import FOREIGN_KEYS
-from skillopt.config.translate import report, unknown_key
+from skillopt.config.translate import report
 from skillopt.config.yaml_source import Document
 from skillopt.domain.spec import (
     Budget,
@@ -22,13 +24,19 @@ from skillopt.domain.spec import (
     Stop,
     Train,
 )
-from skillopt.domain.usage import ROLES
+from skillopt.domain.usage import Role
 from skillopt.errors import ConfigError
 
+#: Stands for the target's backend where none is named, which is told by itself.
+_UNNAMED = "unnamed"
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
+NAME_HINT = "give letters, digits, '.', '_' and '-' only, 64 at most, a letter or digit first"
+
 _HINTS = {
-    "name": "give letters, digits, '.', '_' and '-' only, 64 at most, a letter or digit first",
+    "name": NAME_HINT,
+    "owner": NAME_HINT,
+    "team": NAME_HINT,
     "skill": "name the document to train, e.g. `skill: SKILL.md`",
     "tasks": "name a task file or folder, e.g. `tasks: tasks`",
     "env": "write `env: tasks`",
@@ -54,7 +62,10 @@ class Split(_Section):
 
 
 class Roles(_Section):
-    """Which backend of the catalogue plays which role; the target also optimizes by default."""
+    """Which backend of the catalogue plays which role.
+
+    The target's also optimizes by default, and the optimizer's judges where a task asks a model.
+    """
 
     target: str = Field(min_length=1)
     optimizer: str | None = Field(default=None, min_length=1)
@@ -82,6 +93,9 @@ class SpecFile(_Section):
     evaluation: Evaluation = Evaluation()
     stop: Stop = Stop()
     budget: Budget = Budget()
+    #: Who pays beside the run; the environment of whoever submits it says so otherwise.
+    owner: str | None = Field(default=None, pattern=NAME_PATTERN)
+    team: str | None = Field(default=None, pattern=NAME_PATTERN)
     preferences: str = ""
     cache: Literal["on", "refresh", "off"] = "on"
     labels: dict[str, str] = Field(default_factory=dict)
@@ -104,13 +118,15 @@ class SpecFile(_Section):
 class ParsedSpec:
     spec: SpecFile
     document: Document
+    #: The roles that are written as sections.
+    roles: Mapping[Role, RoleSection] = field(default_factory=dict)
 
 
 def parse_spec(document: Document) -> ParsedSpec:
     """Validate a spec; raises one ConfigError with every problem on a line of its own."""
     problems = Problems()
     data = _as_values(document)
-    _unwrap_roles(data, document, problems)
+    roles = _unwrap_roles(data, document, problems)
     _refuse_environment_section(data, document, problems)
     spec = None
     try:
@@ -121,7 +137,7 @@ def parse_spec(document: Document) -> ParsedSpec:
         _refuse_contradictions(spec, document, problems)
     problems.raise_any(ConfigError, at_most=MAX_PROBLEMS_SHOWN)
     assert spec is not None
-    return ParsedSpec(spec, document)
+    return ParsedSpec(spec, document, roles)
 
 
 def _as_values(document: Document) -> dict[str, Any]:
@@ -146,22 +162,15 @@ def _refuse_contradictions(spec: SpecFile, document: Document, problems: Problem
         )
 
 
-def _unwrap_roles(data: dict[str, Any], document: Document, problems: Problems) -> None:
-    """Let `{use: name}` stand for `name`."""
-    roles = data.get("model")
-    if not isinstance(roles, dict):
-        return
-    for role in ROLES:
-        written = roles.get(role)
-        if not isinstance(written, dict):
-            continue
-        roles[role] = written.get("use", "")
-        for key in written.keys() - {"use"}:
-            path: KeyPath = ("model", role, key)
-            text = unknown_key(dotted(path), key, ["use"])
-            if key == "params":
-                text = f"{dotted(path)} is not part of this version; give the params to a backend"
-            problems.add(document.origin(path), text)
+def _unwrap_roles(
+    data: dict[str, Any], document: Document, problems: Problems
+) -> dict[Role, RoleSection]:
+    """Let the name of its backend stand for a role that is written as a section."""
+    sections = read_sections(document, problems)
+    for role, section in sections.items():
+        # A section without a usable name is a problem already, or means the default.
+        data[MODEL][role] = section.use or (None if role != "target" else _UNNAMED)
+    return sections
 
 
 def _refuse_environment_section(

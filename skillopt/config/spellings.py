@@ -6,8 +6,9 @@ from skillopt.domain.item import SPLITS, SplitName
 
 _SPEED = "use the options --workers N and --concurrency N"
 _NO_DENSITY = "remove it; words such as MUST or NEVER earn a document nothing here"
-_OUTPUT_TOKENS = "write max_output_tokens into the params of a backend in the catalogue"
-_EFFORT = "write reasoning_effort into the params of a backend in the catalogue"
+_PARAMS = "into the params of a backend in the catalogue, or of a role: model.optimizer.params"
+_OUTPUT_TOKENS = f"write max_output_tokens {_PARAMS}"
+_EFFORT = f"write reasoning_effort {_PARAMS}"
 
 #: Key names of other tools -> what to write instead, or why there is nothing to write.
 FOREIGN_KEYS = {
@@ -45,9 +46,9 @@ FOREIGN_KEYS = {
     "valid_unseen": "the split is called test",
     "exec_timeout": "write timeout_s into a backend of the catalogue",
     "max_completion_tokens": _OUTPUT_TOKENS,
-    "rewrite_max_completion_tokens": _OUTPUT_TOKENS,
+    "rewrite_max_completion_tokens": "write model.optimizer.stages.rewrite.max_output_tokens",
     "reasoning_effort": _EFFORT,
-    "rewrite_reasoning_effort": _EFFORT,
+    "rewrite_reasoning_effort": "write model.optimizer.stages.rewrite.reasoning_effort",
     "optimizer_backend": "write model.optimizer, the name of a backend in the catalogue",
     "target_backend": "write model.target, the name of a backend in the catalogue",
 }

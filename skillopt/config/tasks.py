@@ -55,6 +55,8 @@ class LoadedTasks:
     #: The ratio by which tasks were divided; None if they already were.
     ratio: str | None = None
     warnings: tuple[str, ...] = ()
+    #: Where the content of each attachment lies, by its hash.
+    attachments: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def load_tasks(source: TaskSource) -> LoadedTasks:
     )
     splits = Splits(**{split: uncut.of(split)[: source.limit] for split in SPLITS})
     ratio = _ratio(source, layout) if _is_divided_here(given) else None
-    return LoadedTasks(splits, uncut, ratio, tuple(warnings))
+    return LoadedTasks(splits, uncut, ratio, tuple(warnings), reader.attachments)
 
 
 def _read(paths: Sequence[Path], reader: ItemReader, problems: Problems) -> list[PlacedItem]:

@@ -1,7 +1,8 @@
 """A backend as the catalogue describes it, and its fingerprint.
 
 The fingerprint holds everything that can change an output and nothing else: kind, model,
-parameters, revision. Endpoint, key, limits and price are not in it.
+parameters, revision; of an agent program its version and what it may do. Endpoint, key, limits
+and price are not in it.
 """
 
 from __future__ import annotations
@@ -10,21 +11,47 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from skillopt.domain.agent import AgentAccess, AgentProgramName
 from skillopt.domain.fingerprint import digest
+from skillopt.domain.jobs import OptimizeStage
 from skillopt.domain.usage import Price, Role
 
 BackendKind = Literal[
     "anthropic_messages",
     "azure_chat",
     "azure_responses",
+    "claude_cli",
+    "codex_cli",
+    "copilot_cli",
     "openai_chat",
     "openai_compatible",
     "openai_responses",
     "simulated",
 ]
 
+#: The kinds that run a program, which does a whole task by itself.
+AGENT_KINDS: dict[BackendKind, AgentProgramName] = {
+    "claude_cli": "claude",
+    "codex_cli": "codex",
+    "copilot_cli": "copilot",
+}
+
+#: What an agent needs besides its own deadline: to end the program and take its folder away.
+_AGENT_LEAVES_S = 30.0
+
+#: How a reply of a given form is asked for: by its schema, as any JSON object, or by words alone.
+StructuredOutput = Literal["json_schema", "json_object", "none"]
+
 #: How a backend on Azure proves who it is: a key, or a token of Entra ID from one of three places.
 AzureAuth = Literal["api_key", "azure_cli", "default", "managed_identity"]
+
+
+def usual_form(kind: BackendKind) -> StructuredOutput:
+    """How a kind asks for a reply of a given form, if its catalogue entry says nothing.
+
+    Servers that call themselves compatible differ in this: who knows one says what it can.
+    """
+    return "none" if kind == "openai_compatible" else "json_schema"
 
 
 class _Record(BaseModel):
@@ -35,7 +62,8 @@ class Params(_Record):
     """Request parameters; each one given is sent, and enters the fingerprint."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
-    max_output_tokens: int | None = Field(default=None, ge=1)
+    #: At most far more than any model writes: budgets reserve the price of all of them.
+    max_output_tokens: int | None = Field(default=None, ge=1, le=100_000_000)
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
     seed: int | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
@@ -96,15 +124,21 @@ class Backend(_Record):
     params: Params = Params()
     limits: Limits = Limits()
     price: Price | None = None
+    #: The file, and its day, that a list price is from; "" if its own entry says what it costs.
+    price_from: str = ""
     #: Tokens and calls count, money does not (a flat-rate plan).
     subscription: bool = False
     timeout_s: float = Field(default=120.0, gt=0)
     #: How the simulator that the embedded mode starts behaves (kind `simulated` only).
     simulator: dict[str, Any] = Field(default_factory=dict)
-    #: Hosts besides Anthropic's that may be sent the key (kind `anthropic_messages` only).
+    #: Hosts besides their provider's that may be sent the key (the kinds of Anthropic and OpenAI).
     allowed_hosts: tuple[str, ...] = ()
     #: The kinds on Azure only; their `model` is the name of the deployment.
     azure: AzureAccess | None = None
+    #: The kinds of agent programs only; their `model` may be "": the program's own choice.
+    agent: AgentAccess | None = None
+    #: None: what its kind usually can.
+    structured_output: StructuredOutput | None = None
 
     @property
     def key_variables(self) -> tuple[str, ...]:
@@ -118,20 +152,75 @@ class Backend(_Record):
         return self if params is None else self.model_copy(update={"params": params})
 
     @property
+    def longest_call_s(self) -> float:
+        """The time after which a call is cut from outside, whatever it does.
+
+        An agent keeps its deadline itself; before it begins, it may wait as long for a login that
+        another run is using.
+        """
+        if self.agent is None:
+            return self.timeout_s
+        turns = 2 if self.agent.auth == "login_file" else 1
+        return turns * self.timeout_s + _AGENT_LEAVES_S
+
+    @property
+    def reply_form(self) -> StructuredOutput:
+        """How it asks for a reply of a given form."""
+        return self.structured_output or usual_form(self.kind)
+
+    @property
     def fingerprint(self) -> str:
+        usual = self.reply_form == usual_form(self.kind)
+        formed = {} if usual else {"structured_output": self.reply_form}
         return digest(
             {
                 "kind": self.kind,
                 "model": self.model,
                 "revision": self.revision,
                 "params": self.params.model_dump(mode="json", exclude_none=True),
+                **formed,
+                **({} if self.agent is None else {"agent": self.agent.shaping}),
             }
         )
 
 
-class BackendUse(_Record):
-    """Which backend plays a role in a run; workers refuse a job of another fingerprint."""
+class CallUse(_Record):
+    """How calls of a backend are made; workers refuse a job of another fingerprint."""
+
+    fingerprint: str
+    #: All parameters of the calls, if the role changes any of the backend's own.
+    params: Params | None = None
+    #: The backend's own parameters, if the role changes none.
+    own: Params | None = None
+
+    @property
+    def effective(self) -> Params:
+        """The parameters that the calls are made with."""
+        return self.params or self.own or Params()
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The parameters that the calls are made with, as people are told them."""
+        shown = self.effective.model_dump(mode="json", exclude_none=True)
+        return {name: value for name, value in shown.items() if value != {}}
+
+    @property
+    def job_params(self) -> dict[str, Any] | None:
+        """The parameters as a job's spec has them; None if they are the backend's own."""
+        if self.params is None:
+            return None
+        return self.params.model_dump(mode="json", exclude_none=True)
+
+
+class BackendUse(CallUse):
+    """Which backend plays a role in a run, and how."""
 
     role: Role
     backend: str
-    fingerprint: str
+    #: Whether it is a program that takes many steps by itself; the loop shows them to analysts.
+    agent: bool = False
+    #: The optimizer's stages whose calls are made in another way than the role's.
+    stages: dict[OptimizeStage, CallUse] = Field(default_factory=dict)
+
+    def at(self, stage: OptimizeStage) -> CallUse:
+        return self.stages.get(stage, self)

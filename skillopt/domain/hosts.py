@@ -21,6 +21,9 @@ AZURE_DOMAINS = (
 #: Where Anthropic serves its API, and the one host that is sent its keys unless others are named.
 ANTHROPIC_HOST = "api.anthropic.com"
 
+#: The same for OpenAI, whose regions have hosts below it.
+OPENAI_HOST = "api.openai.com"
+
 
 def is_loopback(host: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
@@ -41,7 +44,17 @@ def may_have_anthropic_key(url: str, besides: Collection[str]) -> bool:
     """Say whether a key for Messages may be sent there: by https to Anthropic or to a host that
     the catalogue names `besides` it, or nowhere off this machine.
     """
+    return _may_have_key(url, {ANTHROPIC_HOST, *(name.lower() for name in besides)})
+
+
+def may_have_openai_key(url: str, besides: Collection[str]) -> bool:
+    """The same for a key of OpenAI."""
+    host = urlsplit(url).hostname or ""
+    own = {host} if host.endswith(f".{OPENAI_HOST}") else {OPENAI_HOST}
+    return _may_have_key(url, own.union(name.lower() for name in besides))
+
+
+def _may_have_key(url: str, hosts: Collection[str]) -> bool:
     parts = urlsplit(url)
     host = parts.hostname or ""
-    named = {ANTHROPIC_HOST, *(name.lower() for name in besides)}
-    return is_loopback(host) or (parts.scheme == "https" and host in named)
+    return is_loopback(host) or (parts.scheme == "https" and host in hosts)

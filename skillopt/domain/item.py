@@ -68,6 +68,17 @@ class ChoiceJudge(_Record):
     choices: dict[str, str]
 
 
+class RubricJudge(_Record):
+    """A model says, from 0 to 1, how well an answer does what `rubric` asks for.
+
+    It passes from `threshold` on.
+    """
+
+    kind: Literal["rubric"] = "rubric"
+    rubric: str
+    threshold: float = Field(default=0.8, gt=0, le=1, allow_inf_nan=False)
+
+
 class FunctionJudge(_Record):
     """A Python function of the process that started the run; `task` is what it is handed."""
 
@@ -91,7 +102,7 @@ class AddedJudge(BaseModel):
 
 
 #: Kinds that are part of this package; every other name belongs to an `AddedJudge`.
-OWN_KINDS = ("exact", "rule", "answer", "numeric", "choice", "function")
+OWN_KINDS = ("exact", "rule", "answer", "numeric", "choice", "function", "rubric")
 
 
 def _variant(judge: object) -> str:
@@ -105,10 +116,16 @@ Judge = Annotated[
     | Annotated[AnswerJudge, Tag("answer")]
     | Annotated[NumericJudge, Tag("numeric")]
     | Annotated[ChoiceJudge, Tag("choice")]
+    | Annotated[RubricJudge, Tag("rubric")]
     | Annotated[FunctionJudge, Tag("function")]
     | Annotated[AddedJudge, Tag("added")],
     Discriminator(_variant),
 ]
+
+
+def asks_model(judge: Judge) -> bool:
+    """Whether judging takes calls of a model, and so is a job of its own."""
+    return isinstance(judge, RubricJudge)
 
 
 class Tool(_Record):
@@ -143,6 +160,11 @@ class TaskPrompt(_Record):
     def hash(self) -> str:
         return digest(self.model_dump(mode="json"))
 
+    @property
+    def text(self) -> str:
+        """What is asked, with its context; all that a target is told of the task in words."""
+        return f"{self.task}\n\n## Context\n\n{self.context}" if self.context else self.task
+
 
 class Item(_Record):
     """One task of a split."""
@@ -171,3 +193,9 @@ class Splits(_Record):
     def of(self, name: SplitName) -> tuple[Item, ...]:
         items: tuple[Item, ...] = getattr(self, name)
         return items
+
+    @property
+    def attachments(self) -> dict[str, Attachment]:
+        """The files of all tasks by their hash: each content once."""
+        tasks = (item for name in SPLITS for item in self.of(name))
+        return {one.sha256: one for item in tasks for one in item.prompt.attachments}

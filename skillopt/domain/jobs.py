@@ -8,7 +8,7 @@ referred to by hash; the blobs hold them.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -28,6 +28,7 @@ OptimizeStage = Literal[
     "slow_update",
     "meta_skill",
 ]
+OPTIMIZE_STAGES: tuple[OptimizeStage, ...] = get_args(OptimizeStage)
 
 
 class _Spec(BaseModel):

@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from skillopt.domain.fingerprint import canonical_json
 from skillopt.errors import StateCorrupt
 
+#: Carries the sample index to servers that have no `seed`, so that repeats differ.
+SAMPLE_HEADER = "X-Skillopt-Sample"
+
 
 class ToolCall(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -16,6 +19,10 @@ class ToolCall(BaseModel):
     id: str
     name: str
     arguments: str = "{}"
+
+
+#: What a picture is supposed to take of a prompt, where nobody has counted yet.
+IMAGE_TOKENS = 1_500
 
 
 class Image(BaseModel):

@@ -28,3 +28,12 @@ class LedgerLine(BaseModel):
     soft: float | None = None
     #: The run that paid for it; any other run had it from the cache.
     payer: str = ""
+    #: Set on a judgement that took calls of a model.
+    by_model: bool | None = None
+    #: Set on a rollout's reply: the digest of what judges are shown of it.
+    judged: str | None = None
+
+    @property
+    def to_judge(self) -> str:
+        """The digest by which a judgement names this reply; older results have only the one."""
+        return self.judged or self.digest

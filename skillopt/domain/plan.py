@@ -1,8 +1,8 @@
 """A run plan: everything a run depends on, resolved and pinned at submission.
 
-The plan's `identity` is the hash of all that can change the outcome; name, budget and labels are
-not in it. Any process that has the plan can drive the run: nothing downstream reads a spec file,
-an environment variable or a prompt folder.
+The plan's `identity` is the hash of all that can change the outcome; name, budget, who pays and
+labels are not in it. Any process that has the plan can drive the run: nothing downstream reads a
+spec file, an environment variable or a prompt folder.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ class RunPlan(BaseModel):
     judge_versions: dict[str, int]
     backends: dict[Role, BackendUse]
     budget: Budget = Budget()
+    #: Whose budgets pay for the run beside its own; "" is nobody.
+    owner: str = ""
+    team: str = ""
     #: Distinguishes runs that were forced apart with `--new`.
     replica: int = 0
 
@@ -80,7 +83,7 @@ class RunPlan(BaseModel):
     @property
     def identity(self) -> str:
         """Hash of everything that can change the outcome."""
-        kept = self.model_dump(mode="json", exclude={"name", "budget", "replica"})
+        kept = self.model_dump(mode="json", exclude={"name", "budget", "owner", "team", "replica"})
         return digest(kept)
 
     @property

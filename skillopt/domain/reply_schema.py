@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from functools import cached_property
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from skillopt.errors import StateCorrupt
 
 
 class ReplySchema(BaseModel):
@@ -17,3 +21,22 @@ class ReplySchema(BaseModel):
     #: Every object closed (`additionalProperties: false`) and every property required, as strict
     #: servers want it; what may be missing is nullable instead.
     body: dict[str, Any]
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """The bytes that are stored and hashed.
+
+        Properties keep their order, unlike in canonical JSON: a server lets the model write them
+        in it, so a model that should reason first needs them so.
+        """
+        return json.dumps(
+            {"name": self.name, "body": self.body}, separators=(",", ":"), ensure_ascii=False
+        ).encode()
+
+
+def decode_schema(encoded: bytes) -> ReplySchema:
+    """Read a stored schema; raises StateCorrupt for anything else."""
+    try:
+        return ReplySchema.model_validate_json(encoded)
+    except ValidationError as error:
+        raise StateCorrupt(f"a stored reply schema is not understood: {error}") from error

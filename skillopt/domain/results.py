@@ -30,6 +30,13 @@ class ReplyBody(_Body):
     #: Blob of the messages that were sent.
     trajectory: str | None = None
 
+    @property
+    def as_judged(self) -> ReplyBody:
+        """What judges are shown of it: not the conversation, in which the document is, too, so that
+        the same answer to a task is judged once, whichever document it was given with.
+        """
+        return self.model_copy(update={"trajectory": None})
+
 
 class CriterionResult(_Body):
     """One criterion of a judge: what was asked in plain words, and whether it held."""
@@ -47,7 +54,19 @@ class CriterionResult(_Body):
         return f"- failed: {self.requirement}{detail}"
 
 
-class JudgementBody(_Body):
+class _Verdict(_Body):
+    """What came of judging; a judge that is a model leaves what it was asked and what it said."""
+
+    #: Blob of those messages.
+    trajectory: str | None = None
+
+    @property
+    def digest(self) -> str:
+        unused = {"trajectory"} if self.trajectory is None else None
+        return digest(self.model_dump(mode="json", exclude=unused))
+
+
+class JudgementBody(_Verdict):
     """A judge's verdict; `feedback` is shown verbatim to the analyst."""
 
     kind: Literal["judgement"] = "judgement"
@@ -58,15 +77,15 @@ class JudgementBody(_Body):
 
     @property
     def remarks(self) -> str:
-        """What the feedback says besides naming the criteria that failed."""
-        rest = self.feedback
+        """What the feedback says besides naming the criteria that failed, word for word."""
+        rest = f"{self.feedback}\n"
         for criterion in self.criteria:
             if not criterion.passed:
-                rest = rest.replace(criterion.complaint, "", 1)
-        return "\n".join(line for line in rest.splitlines() if line.strip())
+                rest = rest.replace(f"{criterion.complaint}\n", "", 1)
+        return rest.strip()
 
 
-class InvalidBody(_Body):
+class InvalidBody(_Verdict):
     """The task cannot be scored: left out of both arms, counted and shown, never a zero."""
 
     kind: Literal["invalid"] = "invalid"
@@ -88,3 +107,5 @@ class Receipt(BaseModel):
     input_tokens: int = 0
     output_tokens: int = 0
     cost_micro_usd: int = 0
+    #: Whether tokens, and so the cost, are our own estimate: the provider reported none.
+    estimated: bool = False

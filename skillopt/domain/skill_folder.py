@@ -60,11 +60,23 @@ class SkillFile(BaseModel):
         return sha256_hex(self.content)
 
 
-class _Manifest(BaseModel):
+class Manifest(BaseModel):
+    """The files of a folder: path -> hash, and which of them may be run."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     files: dict[str, str]
     executable: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The hash of SKILL.md."""
+        return self.files[SKILL_FILE]
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """What lies beside SKILL.md."""
+        return {path: sha256 for path, sha256 in self.files.items() if path != SKILL_FILE}
 
 
 def manifest(skill: str, files: Sequence[SkillFile]) -> bytes:
@@ -80,12 +92,12 @@ def manifest(skill: str, files: Sequence[SkillFile]) -> bytes:
     )
 
 
-def read_manifest(encoded: bytes) -> dict[str, str]:
-    """Read a manifest: path -> hash of the file. Raises StateCorrupt if it is none."""
+def read_manifest(encoded: bytes) -> Manifest:
+    """Read a manifest; raises StateCorrupt if it is none."""
     try:
-        listed = _Manifest.model_validate_json(encoded).files
+        listed = Manifest.model_validate_json(encoded)
     except ValidationError as error:
         raise StateCorrupt(f"a skill folder's list of files is not understood: {error}") from error
-    if SKILL_FILE not in listed:
+    if SKILL_FILE not in listed.files:
         raise StateCorrupt(f"a skill folder's list of files has no {SKILL_FILE}")
     return listed

@@ -12,15 +12,20 @@ ROLES: tuple[Role, ...] = ("target", "optimizer", "judge")
 
 MICRO = 1_000_000
 
+#: No call, and no run of an agent, takes more; a provider that says so has miscounted.
+MOST_TOKENS_OF_A_CALL = 1_000_000_000
+#: A dollar for each token: more is a slip of the pen, and sums of it would not fit into a counter.
+MOST_USD_PER_MILLION = 1_000_000
+
 
 class Price(BaseModel):
     """US dollars per million tokens."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cached_input: float | None = Field(default=None, ge=0)
+    input: float = Field(ge=0, le=MOST_USD_PER_MILLION)
+    output: float = Field(ge=0, le=MOST_USD_PER_MILLION)
+    cached_input: float | None = Field(default=None, ge=0, le=MOST_USD_PER_MILLION)
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,11 @@ class Usage:
     @property
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
+
+    @property
+    def credible(self) -> bool:
+        """Whether it can be what one call took."""
+        return self.total_tokens <= MOST_TOKENS_OF_A_CALL
 
 
 def cost_micro_usd(usage: Usage, price: Price | None) -> int:

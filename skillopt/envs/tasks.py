@@ -6,12 +6,13 @@ text says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from skillopt.domain.item import TaskPrompt, Tool
 from skillopt.domain.messages import Message, ToolCall
 from skillopt.domain.templates import fill
+from skillopt.envs.attachments import shown_images, shown_texts
 
 #: Turns a target may take before its answer must stand.
 MAX_TURNS = 8
@@ -46,9 +47,17 @@ Chat = Callable[[Sequence[Message], Sequence[Tool]], Turn]
 
 
 def first_messages(
-    prompt: TaskPrompt, skill: str, template: str, memory: str = ""
+    prompt: TaskPrompt,
+    skill: str,
+    template: str,
+    memory: str = "",
+    files: Mapping[str, bytes] | None = None,
 ) -> tuple[Message, ...]:
-    """Put a task to the target: the documents in the system prompt, the task in the user's."""
+    """Put a task to the target: the documents in the system prompt, the task in the user's.
+
+    `files`: the contents of the task's attachments by path, to be shown below it; None if the
+    target finds them in a folder of its own.
+    """
     remembered = f"## Memory\n\n{memory.strip()}\n" if memory.strip() else ""
     if prompt.system:
         block = f"## Skill\n\n{skill.strip()}\n"
@@ -62,15 +71,27 @@ def first_messages(
         if remembered and MEMORY_SLOT not in template:
             template = f"{template.rstrip()}\n\n{MEMORY_SLOT}"
         system = fill(template, {"skill": skill.strip(), "memory": remembered})
-    user = prompt.task if not prompt.context else f"{prompt.task}\n\n## Context\n\n{prompt.context}"
-    return (Message(role="system", content=system), Message(role="user", content=user))
+    return (Message(role="system", content=system), _question(prompt, files))
+
+
+def _question(prompt: TaskPrompt, files: Mapping[str, bytes] | None) -> Message:
+    if files is None or not prompt.attachments:
+        return Message(role="user", content=prompt.text)
+    shown = shown_texts(prompt.attachments, files)
+    images = shown_images(prompt.attachments, files)
+    return Message(role="user", content=f"{prompt.text}\n\n{shown}", images=images)
 
 
 def attempt(
-    chat: Chat, prompt: TaskPrompt, skill: str, template: str, memory: str = ""
+    chat: Chat,
+    prompt: TaskPrompt,
+    skill: str,
+    template: str,
+    memory: str = "",
+    files: Mapping[str, bytes] | None = None,
 ) -> AttemptResult:
     """Let the target work on a task until it answers without calling a tool."""
-    messages = list(first_messages(prompt, skill, template, memory))
+    messages = list(first_messages(prompt, skill, template, memory, files))
     offered = {tool.name: tool for tool in prompt.tools}
     called: list[str] = []
     for turn_number in range(MAX_TURNS):

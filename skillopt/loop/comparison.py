@@ -107,6 +107,7 @@ def _documents(state: RunState, compared: Compared) -> list[str]:
 def _text(state: RunState, facts: Facts, arms: Arms, pairs: Sequence[Pair]) -> str:
     """Tell of each pair, as long as there is room: the least important lose their details."""
     text = AttemptText(state.plan.settings.gradient.trajectory_tokens)
+    by_agent = state.plan.backends["target"].agent
     room, parts, attempts = COMPARISON_LIMIT, [], arms.attempts
     for change in _IN_FULL:
         of_kind = [pair.item for pair in pairs if pair.change == change]
@@ -115,7 +116,7 @@ def _text(state: RunState, facts: Facts, arms: Arms, pairs: Sequence[Pair]) -> s
         parts.append(f"### {change}: {_IN_WORDS[change]} ({_tasks(len(of_kind))})")
         left_out = []
         for item in of_kind:
-            told = _pair_text(facts, attempts[item], text)
+            told = _pair_text(facts, attempts[item], text, by_agent=by_agent)
             if len(told) <= room:
                 parts.append(told)
                 room -= len(told)
@@ -130,14 +131,15 @@ def _text(state: RunState, facts: Facts, arms: Arms, pairs: Sequence[Pair]) -> s
     return "\n\n".join(parts)
 
 
-def _pair_text(facts: Facts, attempts: tuple[Attempt, Attempt], text: AttemptText) -> str:
-    item = attempts[0].item
-    lines = [f"#### Task {item.id}", *text.question(item.prompt)]
-    shown = dict(zip(("the previous document", "the current document"), attempts, strict=True))
+def _pair_text(
+    facts: Facts, attempts: tuple[Attempt, Attempt], text: AttemptText, *, by_agent: bool
+) -> str:
+    both = [seen(facts, attempt, by_agent=by_agent) for attempt in attempts]
+    lines = [f"#### Task {both[0].item.id}", *text.question(both[0])]
+    shown = dict(zip(("the previous document", "the current document"), both, strict=True))
     if attempts[0].rollout == attempts[1].rollout:
-        shown = {"the document, which did not change": attempts[1]}
-    for name, attempt in shown.items():
-        one = seen(facts, attempt)
+        shown = {"the document, which did not change": both[1]}
+    for name, one in shown.items():
         lines += [f"With {name}:", text.answer(one), *verdict_lines(one.judgement, "Failed:")]
     return "\n".join(lines)
 

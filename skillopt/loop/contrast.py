@@ -41,7 +41,7 @@ def _contrast(number: int, attempts: Sequence[Seen], text: AttemptText) -> str:
     return "\n".join(
         [
             f"### Task {number}",
-            *text.question(attempts[0].item.prompt),
+            *text.question(attempts[0]),
             f"It passed in {len(good)} of {len(attempts)} attempts.",
             "Passed:",
             text.answer(good[0]),

@@ -17,7 +17,7 @@ from skillopt.domain.run import RunState
 from skillopt.loop import epoch_end, sample, step
 from skillopt.loop.coverage import too_little
 from skillopt.loop.decision import Decision, waiting
-from skillopt.loop.evaluate import Evaluation, evaluate
+from skillopt.loop.evaluate import Evaluation, evaluate, reasons_of_invalid
 from skillopt.loop.facts import Facts
 from skillopt.loop.gate import EPSILON, score_of
 from skillopt.loop.jobs import JobFactory
@@ -84,7 +84,13 @@ class _Decider:
         measurement = evaluation.measurement()
         # A test decides nothing: one without any valid item is recorded as such.
         may_be_empty = split == "test" and self.state.plan.mode == "train"
-        short = too_little(self.state, measurement, stage, may_be_empty=may_be_empty)
+        short = too_little(
+            self.state,
+            measurement,
+            stage,
+            may_be_empty=may_be_empty,
+            invalid_because=lambda: reasons_of_invalid(evaluation, self.facts),
+        )
         return Decision((short,) if short else (Measured(measurement=measurement, arm=arm),))
 
     def _evaluate_only(self, split: SplitName) -> Decision:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from skillopt.domain.item import Item, SplitName
 from skillopt.domain.measurement import ItemScore, Measurement
 from skillopt.domain.outcome import LedgerLine
-from skillopt.domain.results import ReplyBody
+from skillopt.domain.results import InvalidBody, ReplyBody
 from skillopt.domain.run import RunState
 from skillopt.errors import StateCorrupt
 from skillopt.loop.facts import Facts
@@ -132,7 +132,7 @@ def _attempt(
         return Attempt(item, sample, rollout.id, wanted=wanted)
     if reply_line.outcome == "invalid":
         return Attempt(item, sample, rollout.id, reply_line=reply_line)
-    judge = factory.judge(item, reply_line.digest)
+    judge = factory.judge(item, reply_line.to_judge)
     judge_line = facts.line(judge.id)
     if judge_line is None and judge.id not in state.given_up:
         wanted = factory.wanted_judge(judge, reply_body(facts, rollout.id), item, stage)
@@ -144,6 +144,18 @@ def reply_body(facts: Facts, job: str) -> ReplyBody:
     if not isinstance(body, ReplyBody):
         raise StateCorrupt(f"job {job!r} should hold a reply, not a {body.kind!r}")
     return body
+
+
+def reasons_of_invalid(evaluation: Evaluation, facts: Facts) -> list[str]:
+    """Say of each invalid attempt, in order, which task it is and why it has no score."""
+    reasons = []
+    for attempt in evaluation.attempts:
+        if attempt.invalid:
+            judged = attempt.judgement if attempt.judge_line is not None else None
+            body = facts.body(judged or attempt.rollout)
+            if isinstance(body, InvalidBody):
+                reasons.append(f"task {attempt.item.id!r}: {body.reason}")
+    return reasons
 
 
 def _item_score(attempts: list[Attempt]) -> ItemScore:

@@ -1,8 +1,9 @@
 """What a run will cost at most: calls and tokens by phase, and how many steps a budget buys.
 
 The figures suppose that every step brings a candidate, that every gate looks at all of its tasks
-and that nothing is cached. They count one call for an attempt (two where the task has tools) and
-leave out retries and repairs. Output lengths are assumptions, named as such.
+and that nothing is cached. They count one call for an attempt (two where the task has tools), one
+more where a model judges it, and leave out retries and repairs. Output lengths are assumptions,
+named as such.
 """
 
 from __future__ import annotations
@@ -11,17 +12,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from skillopt.domain.backend import Backend
-from skillopt.domain.item import Item, SplitName
+from skillopt.domain.backend import AGENT_KINDS, Backend
+from skillopt.domain.item import Item, RubricJudge, SplitName
+from skillopt.domain.jobs import OptimizeStage
+from skillopt.domain.media import form_of
+from skillopt.domain.messages import IMAGE_TOKENS
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.usage import MICRO, Role, Usage, cost_micro_usd
 from skillopt.loop.prompt_parts import CHARACTERS_PER_TOKEN
 from skillopt.loop.reflect import ATTEMPTS_PER_TASK
 from skillopt.loop.sample import steps_per_epoch, total_steps
 
-#: Output tokens that a call is supposed to take, unless its backend allows fewer.
+#: Output tokens that a call is supposed to take, unless its backend, role or stage allows fewer.
 ATTEMPT_OUTPUT = 500
 OPTIMIZER_OUTPUT = 1_500
+JUDGE_OUTPUT = 300
+
+
+_ANALYSTS: tuple[OptimizeStage, ...] = ("reflect_failure", "reflect_success", "reflect_contrast")
+_OTHERS: tuple[OptimizeStage, ...] = (
+    "merge", "learning_rate", "rank", "rewrite", "compress", "consolidate",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -141,8 +152,8 @@ class _Forecaster:
         shown *= min(settings.train.samples, ATTEMPTS_PER_TASK)
         per_attempt = settings.gradient.trajectory_tokens
         successes = 0 if settings.gradient.failure_only else shards
-        analysts = self._asks(self._failures(shards) + successes, shown * per_attempt)
-        others = self._asks(self._other_asks(shards), self._proposed_tokens(shards))
+        analysts = self._asks(self._failures(shards) + successes, shown * per_attempt, _ANALYSTS)
+        others = self._asks(self._other_asks(shards), self._proposed_tokens(shards), _OTHERS)
         return batch + analysts + others + self._measurement("val")
 
     def _proposed_tokens(self, shards: int) -> int:
@@ -181,9 +192,10 @@ class _Forecaster:
             sampled = min(settings.optimizer.slow_update_samples, len(train))
         compared = self._attempts(train, 2 * sampled)
         kept = min(settings.optimizer.slow_update_samples, len(train))
-        asked = self._asks(slow + meta, 2 * kept * settings.gradient.trajectory_tokens)
+        shown = 2 * kept * settings.gradient.trajectory_tokens
+        asked = self._asks(slow + meta, shown, ("slow_update", "meta_skill"))
         if slow and settings.optimizer.max_skill_tokens is not None:
-            asked += self._asks(1, 0)
+            asked += self._asks(1, 0, ("compress",))
         return compared + asked + (self._measurement("val") if slow else Cost())
 
     def _measurement(self, split: SplitName) -> Cost:
@@ -191,7 +203,9 @@ class _Forecaster:
         return self._attempts(items, len(items) * self.plan.settings.evaluation.samples)
 
     def _attempts(self, items: Sequence[Item], number: int) -> Cost:
-        """Cost attempts at `number` of the items, as long as they are on average."""
+        """Cost attempts at `number` of the items, as long as they are on average, and their
+        judging.
+        """
         if not items:
             return Cost()
         plan = self.plan
@@ -200,16 +214,39 @@ class _Forecaster:
             len(i.prompt.system) + len(i.prompt.task) + len(i.prompt.context) for i in items
         )
         tokens = ceil((around + asked / len(items)) / CHARACTERS_PER_TOKEN)
+        tokens += ceil(sum(map(self._attached_tokens, items)) / len(items))
         turns = sum(2 if item.prompt.tools else 1 for item in items) / len(items)
-        return self._calls("target", ceil(number * turns), tokens, ATTEMPT_OUTPUT)
+        made = self._calls("target", ceil(number * turns), tokens, ATTEMPT_OUTPUT)
+        return made + self._judgements(items, number)
 
-    def _asks(self, number: int, shown_tokens: int) -> Cost:
-        """Cost optimizer calls that show the documents and so many tokens besides."""
+    def _judgements(self, items: Sequence[Item], number: int) -> Cost:
+        """Cost the calls of judges that are models: one for each attempt at a task with one."""
+        judged = [item for item in items if isinstance(item.judge, RubricJudge)]
+        if not judged or "judge" not in self.plan.backends:
+            return Cost()
+        shown = len(self.plan.templates["rubric"]) + max(map(_judged_characters, judged))
+        tokens = ceil(shown / CHARACTERS_PER_TOKEN) + ATTEMPT_OUTPUT
+        times = ceil(number * len(judged) / len(items))
+        return self._calls("judge", times, tokens, JUDGE_OUTPUT)
+
+    def _attached_tokens(self, item: Item) -> float:
+        """Count what a prompt shows of a task's files; an agent opens those it wants itself."""
+        if self.backends[self.plan.backends["target"].backend].kind in AGENT_KINDS:
+            return 0
+        attachments = item.prompt.attachments
+        pictures = sum(form_of(one.media_type) == "image" for one in attachments)
+        texts = sum(one.size for one in attachments if form_of(one.media_type) == "text")
+        return pictures * IMAGE_TOKENS + texts / CHARACTERS_PER_TOKEN
+
+    def _asks(self, number: int, shown_tokens: int, stages: Sequence[OptimizeStage]) -> Cost:
+        """Cost optimizer calls of these stages that show the documents and so many tokens
+        besides; each may write as much as the stage with the highest limit.
+        """
         plan = self.plan
         around = 2 * len(plan.skill) + len(plan.memory or "") + len(plan.templates["merge"])
         remembered = plan.settings.gradient.history_tokens
         shown = ceil(around / CHARACTERS_PER_TOKEN) + remembered + shown_tokens
-        return self._calls("optimizer", number, shown, self._output())
+        return self._calls("optimizer", number, shown, self._output(), stages)
 
     def _output(self) -> int:
         """Give the tokens of an optimizer's reply; a rewrite has the document in it."""
@@ -217,12 +254,27 @@ class _Forecaster:
             return OPTIMIZER_OUTPUT
         return OPTIMIZER_OUTPUT + ceil(len(self.plan.skill) / CHARACTERS_PER_TOKEN)
 
-    def _calls(self, role: Role, number: int, input_tokens: int, output_tokens: int) -> Cost:
-        backend = self.backends[self.plan.backends[role].backend]
-        output = min(output_tokens, backend.params.max_output_tokens or output_tokens)
+    def _calls(
+        self,
+        role: Role,
+        number: int,
+        input_tokens: int,
+        output_tokens: int,
+        stages: Sequence[OptimizeStage] = (),
+    ) -> Cost:
+        use = self.plan.backends[role]
+        backend = self.backends[use.backend]
+        made = [use.at(stage) for stage in stages] or [use]
+        limits = [(at.params or backend.params).max_output_tokens for at in made]
+        output = min(output_tokens, max(limit or output_tokens for limit in limits))
         used = Usage(number * input_tokens, number * output)
         return Cost(number, used.input_tokens, used.output_tokens,
                     cost_micro_usd(used, backend.price))  # fmt: skip
+
+
+def _judged_characters(item: Item) -> int:
+    rubric = item.judge.rubric if isinstance(item.judge, RubricJudge) else ""
+    return len(item.prompt.task) + len(item.prompt.context) + len(rubric)
 
 
 def _merges(patches: int, size: int) -> int:

@@ -10,7 +10,7 @@ from skillopt.domain.run import RunState
 from skillopt.loop.coverage import too_little
 from skillopt.loop.decision import Decision, waiting
 from skillopt.loop.early import deciding_prefix, early_opinion, gate_order
-from skillopt.loop.evaluate import Evaluation, evaluate
+from skillopt.loop.evaluate import Evaluation, evaluate, reasons_of_invalid
 from skillopt.loop.facts import Facts
 from skillopt.loop.gate import Opinion, judge_candidate
 from skillopt.loop.gate_rules import GateRules, rules_of
@@ -55,7 +55,12 @@ def gate(
     gated = _gated(proposed, measurement, rules, opinion, forced=is_forced, new_best=new_best)
     if gated.verdict != "indecisive":
         return Decision((gated,))
-    short = too_little(state, measurement, label)
+    short = too_little(
+        state,
+        measurement,
+        label,
+        invalid_because=lambda: reasons_of_invalid(evaluation, facts),
+    )
     return Decision((gated, short or Paused(why="coverage", detail=f"{label}: {gated.reason}")))
 
 

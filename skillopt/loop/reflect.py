@@ -32,7 +32,7 @@ from skillopt.loop.prompt_parts import (
     shown_documents,
     system_prompt,
 )
-from skillopt.loop.replies import AnalystReply, parse_analyst, salvaged_analyst
+from skillopt.loop.replies import AnalystReply, notes_wanted, parse_analyst, salvaged_analyst
 from skillopt.loop.tally import failing_criteria
 
 #: Characters of a task's own system prompt, and how many different ones are shown.
@@ -130,7 +130,8 @@ def messages_for(
     state: RunState, facts: Facts, step: StepState, group: Group
 ) -> tuple[Message, ...]:
     plan = state.plan
-    shown = [seen(facts, attempt) for attempt in group.attempts]
+    by_agent = plan.backends["target"].agent
+    shown = [seen(facts, attempt, by_agent=by_agent) for attempt in group.attempts]
     outline = plan.settings.optimizer.skill_update_mode == "full_rewrite_minibatch"
     parts = [
         *shown_documents(state, step.started.skill, outline=outline),
@@ -196,10 +197,7 @@ def report_of(
 
 
 def _notes_wanted(state: RunState, kind: GroupKind) -> bool:
-    optimizer = state.plan.settings.optimizer
-    if not optimizer.use_skill_aware_reflection:
-        return False
-    return kind != "success" or optimizer.skill_aware_appendix_source == "both"
+    return notes_wanted(_STAGES[kind], state.plan.settings.optimizer)
 
 
 def _edits_wanted(state: RunState, step: StepState) -> str:

@@ -29,6 +29,7 @@ NAMES = (
     "consolidate",
     "slow_update",
     "meta_skill",
+    "rubric",
     "repair",
 )
 

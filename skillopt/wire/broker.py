@@ -29,3 +29,8 @@ PUBLISH_RETRY_POLICY: dict[str, Any] = {
     "interval_step": 0.2,
     "interval_max": 2,
 }
+
+
+def stored_as(queue: str) -> str:
+    """Name the list in which the broker keeps a queue's messages."""
+    return f"{TRANSPORT_OPTIONS['global_keyprefix']}{queue}"

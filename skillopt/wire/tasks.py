@@ -26,8 +26,8 @@ def queue_of(backend: str, *, quarantine: bool = False) -> str:
 OUTCOME_WORDS = frozenset(
     {
         "scored", "model_failed", "invalid", "cached", "busy", "dead", "quarantined", "refused",
-        "abandoned", "lost", "unknown_job", "budget", "throttled", "rate_limited", "server_error",
-        "timeout", "connection", "endpoint_down", "auth", "unknown_model", "bad_request", "call",
-        "draining", "state_corrupt", "error",
+        "abandoned", "lost", "unknown_job", "budget", "budget_held", "throttled", "rate_limited",
+        "server_error", "timeout", "connection", "endpoint_down", "auth", "unknown_model",
+        "bad_request", "call", "draining", "state_corrupt", "error",
     }
 )  # fmt: skip

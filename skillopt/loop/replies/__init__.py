@@ -17,7 +17,7 @@ from skillopt.loop.replies.choices import (
     parse_learning_rate,
     parse_rank,
 )
-from skillopt.loop.replies.notes import NotesReply, parse_notes
+from skillopt.loop.replies.notes import NotesReply, notes_wanted, parse_notes
 from skillopt.loop.replies.patches import (
     CHANGES_KEY,
     AnalystReply,
@@ -32,6 +32,7 @@ from skillopt.loop.replies.rows import (
     ProposedRewrite,
     ProposedSuggestion,
 )
+from skillopt.loop.replies.schemas import reply_schema
 from skillopt.loop.replies.texts import (
     GuidanceReply,
     RewriteReply,
@@ -53,6 +54,7 @@ __all__ = [
     "ProposedSuggestion",
     "RankReply",
     "RewriteReply",
+    "notes_wanted",
     "parse_analyst",
     "parse_learning_rate",
     "parse_merge",
@@ -61,5 +63,6 @@ __all__ = [
     "parse_rank",
     "parse_rewrite",
     "parse_slow_update",
+    "reply_schema",
     "salvaged_analyst",
 ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from skillopt.domain.json_reply import extract_objects, several
 from skillopt.errors import ReplyError
-from skillopt.loop.json_reply import extract_objects, several
 from skillopt.loop.replies.values import Reply, first_of, lines_of, reasoning_of, shown, sort_of
 
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}(?:\.0{1,18})?")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from skillopt.domain.jobs import OptimizeStage
+from skillopt.domain.json_reply import extract_objects, several
 from skillopt.domain.skill import without_markers
+from skillopt.domain.spec import Optimizer
 from skillopt.errors import ReplyError
-from skillopt.loop.json_reply import extract_objects, several
 from skillopt.loop.replies.values import Reply, first_of, sort_of, storable
 
 NOTES_KEY = "appendix_notes"
@@ -24,6 +26,13 @@ class NotesReply(Reply):
 class ReadNotes:
     notes: tuple[str, ...]
     problems: tuple[str, ...]
+
+
+def notes_wanted(stage: OptimizeStage, settings: Optimizer) -> bool:
+    """Whether the analysts of a stage are asked for reminders."""
+    if not settings.use_skill_aware_reflection:
+        return False
+    return stage != "reflect_success" or settings.skill_aware_appendix_source == "both"
 
 
 def parse_notes(text: str) -> NotesReply:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from skillopt.domain.json_reply import extract_objects, several, whole_objects
 from skillopt.domain.spec import UpdateMode
 from skillopt.errors import ReplyError
-from skillopt.loop.json_reply import extract_objects, several, whole_objects
 from skillopt.loop.replies.notes import NOTES_KEY, read_notes
 from skillopt.loop.replies.rows import ProposedChange, ReadRows, read_rows, row_of
 from skillopt.loop.replies.values import Reply, first_of, reasoning_of, sort_of, storable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from skillopt.domain.json_reply import extract_objects, several
 from skillopt.domain.skill import without_markers
 from skillopt.errors import ReplyError
-from skillopt.loop.json_reply import extract_objects, several
 from skillopt.loop.replies.values import (
     MOST_DOCUMENT_CHARS,
     Reply,

@@ -45,11 +45,14 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     """Turn dotted keys into sections."""
     sections: dict[str, Any] = {}
     for key, value in values.items():
-        section, _, name = key.rpartition(".")
-        if section:
-            sections.setdefault(section, {})[name] = value
-        else:
-            sections[name] = value
+        *path, name = key.split(".")
+        section = sections
+        for part in path:
+            inner = section.setdefault(part, {})
+            # The name of a role's backend, which becomes a section of its own.
+            section[part] = {"use": inner} if isinstance(inner, str) else inner
+            section = section[part]
+        section[name] = value
     return sections
 
 

@@ -16,7 +16,7 @@ from skillopt.domain.run import RunState
 from skillopt.domain.timing import Timing
 from skillopt.loop.jobs import WantedJob
 from skillopt.state.memory.build import build
-from skillopt.state.ports import Amount, Lane, LogEntry, State
+from skillopt.state.ports import Amount, Cap, Lane, LogEntry, Scope, State
 
 #: What each call of a test is taken to need.
 CALL = Amount(calls=1, tokens=100, micro_usd=300_000)
@@ -34,14 +34,21 @@ class _Clock:
         return self.now
 
 
-def refusals(loaded: LoadedSpec) -> list[str | None]:
-    """Reserve call after call for the run of a spec; a refusal names what it does not fit into."""
+def refusals(loaded: LoadedSpec) -> list[Cap | None]:
+    """Make call after call for the run of a spec; a refusal names what one does not fit into."""
     state = _submitted(loaded, _Clock())
-    run = loaded.plan.run_id
-    return [
-        state.budgets.reserve(run, f"call-{n}", job=f"job-{n}", role="target", estimate=CALL)
-        for n in range(4)
-    ]
+    return [_call(state, loaded.plan.run_id, f"call-{n}") for n in range(4)]
+
+
+def _call(state: State, run: str, name: str) -> Cap | None:
+    """Make a call that takes all that was reserved for it, or name the cap that refuses it."""
+    refused = state.budgets.reserve(run, name, job="job", role="target", estimate=CALL)
+    if refused is not None:
+        return refused.cap
+    state.budgets.settle(
+        run, name, input_tokens=CALL.tokens, output_tokens=0, micro_usd=CALL.micro_usd
+    )
+    return None
 
 
 def calls(unlimited: LoadedSpec, two: LoadedSpec) -> None:
@@ -65,6 +72,22 @@ def minutes(unlimited: LoadedSpec, one: LoadedSpec) -> None:
     assert isinstance(paused, Paused)
     assert paused.why == "budget"
     assert "active for 2 of 1 minutes; raise budget.max_minutes" in paused.detail
+
+
+def owners(nobody: LoadedSpec, alice: LoadedSpec) -> None:
+    _check_payers(nobody, alice, Scope("owner", "alice"))
+
+
+def teams(nobody: LoadedSpec, blue: LoadedSpec) -> None:
+    _check_payers(nobody, blue, Scope("team", "blue"))
+
+
+def _check_payers(nobody: LoadedSpec, named: LoadedSpec, scope: Scope) -> None:
+    assert nobody.plan.run_id == named.plan.run_id, "whoever pays, it is the same run"
+    for loaded, answers in ((nobody, [None, None]), (named, [None, "calls"])):
+        state = _submitted(loaded, _Clock())
+        state.budgets.set_shared_caps(scope, {"calls": 1})
+        assert [_call(state, loaded.plan.run_id, f"call-{n}") for n in range(2)] == answers
 
 
 class _FirstJob:
@@ -114,4 +137,6 @@ ROWS = (
     SpecRow("budget.max_tokens", (None, 300), tokens),
     SpecRow("budget.max_usd", (None, 0.5), money),
     SpecRow("budget.max_minutes", (None, 1.0), minutes),
+    SpecRow("owner", (None, "alice"), owners),
+    SpecRow("team", (None, "blue"), teams),
 )

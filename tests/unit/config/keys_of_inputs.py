@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from config_workspace import ids, sizes
 from key_runs import asked
 from key_specs import LOCAL, MEMORY, OTHER_SKILL, OWN_TEMPLATE, SpecRow, task
@@ -11,7 +13,11 @@ from skillopt.config.load import LoadedSpec
 from skillopt.domain.events import Measured
 from skillopt.domain.item import ExactJudge, Item
 from skillopt.domain.jobs import OptimizeSpec, RolloutSpec
+from skillopt.loop.jobs import JobFactory
 
+COOLER = {"temperature": 0.5}
+#: Several analysts in a step, so that there is something to merge.
+MERGING = {"gradient.minibatch_size": 2}
 OTHERS = {"tasks": "others.jsonl", "fields": {"task": "question"}}
 
 
@@ -95,6 +101,36 @@ def judges_of_models(none: LoadedSpec | str, unknown: LoadedSpec | str) -> None:
     assert "model.judge: no backend is called 'nobody'" in unknown
 
 
+def target_params(own: LoadedSpec, cooler: LoadedSpec) -> None:
+    for loaded, temperature in ((own, None), (cooler, 0.5)):
+        jobs = _rollouts(loaded)
+        assert {_temperature(job.params) for job in jobs} == {temperature}
+        assert {job.backend for job in jobs} == {loaded.plan.backends["target"].fingerprint}
+        assert {_temperature(job.params) for job in _asked(loaded)} == {None}
+
+
+def optimizer_params(own: LoadedSpec, cooler: LoadedSpec) -> None:
+    for loaded, temperature in ((own, None), (cooler, 0.5)):
+        assert {_temperature(job.params) for job in _asked(loaded)} == {temperature}
+        assert {_temperature(job.params) for job in _rollouts(loaded)} == {None}
+
+
+def optimizer_stages(none: LoadedSpec, merging: LoadedSpec) -> None:
+    for loaded, temperature in ((none, None), (merging, 0.5)):
+        found = {(job.stage == "merge", _temperature(job.params)) for job in _asked(loaded)}
+        assert found == {(True, temperature), (False, None)}
+
+
+def judge_params(own: LoadedSpec, cooler: LoadedSpec) -> None:
+    for loaded, temperature in ((own, None), (cooler, 0.5)):
+        use = loaded.plan.backends["judge"]
+        assert (use.backend, use.effective.temperature) == ("sim", temperature)
+        factory = JobFactory(loaded.plan, "run")
+        judgement = factory.judge(loaded.plan.splits.val[0], "reply")
+        assert judgement.backend == use.fingerprint
+        assert _temperature(judgement.params) == temperature
+
+
 def judges(whole: LoadedSpec, part: LoadedSpec) -> None:
     for loaded, substring in ((whole, False), (part, True)):
         for item in _items(loaded):
@@ -150,6 +186,15 @@ def _rollouts(loaded: LoadedSpec) -> list[RolloutSpec]:
     return [spec for spec in specs if isinstance(spec, RolloutSpec)]
 
 
+def _asked(loaded: LoadedSpec) -> list[OptimizeSpec]:
+    specs = (job.spec for job in _run(loaded).performed.values())
+    return [spec for spec in specs if isinstance(spec, OptimizeSpec)]
+
+
+def _temperature(params: dict[str, Any] | None) -> Any:
+    return (params or {}).get("temperature")
+
+
 def _passed_at_first(loaded: LoadedSpec) -> set[str]:
     """Give the val and test tasks that the documents of the spec pass as they are."""
     run = _run(loaded)
@@ -173,6 +218,15 @@ ROWS = (
     SpecRow("model.target", ("sim", "local"), targets, {"backends": {"local": LOCAL}}),
     SpecRow("model.optimizer", (None, "local"), optimizers, {"backends": {"local": LOCAL}}),
     SpecRow("model.judge", (None, "nobody"), judges_of_models),
+    SpecRow("model.target.params", ({}, COOLER), target_params),
+    SpecRow("model.optimizer.params", ({}, COOLER), optimizer_params),
+    SpecRow("model.optimizer.stages", ({}, {"merge": COOLER}), optimizer_stages, MERGING),
+    SpecRow(
+        "model.judge.params",
+        ({}, COOLER),
+        judge_params,
+        {**OTHERS, "judge": {"kind": "rubric", "rubric": "It is polite."}},
+    ),
     SpecRow(
         "judge",
         ({"kind": "exact"}, {"kind": "exact", "substring": True}),

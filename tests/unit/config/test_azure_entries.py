@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from config_workspace import resolve_entry as entry
 
-from skillopt.config.catalogue import open_catalogue, require_credentials
-from skillopt.config.packaged import configs_dir
+from skillopt.config.catalogue import require_credentials
 from skillopt.domain.backend import AzureAccess, AzureEndpoint
 from skillopt.errors import ConfigError
 
@@ -153,21 +150,3 @@ def test_openai_responses_has_the_keys_of_openai_chat(workspace) -> None:
     assert backend.fingerprint != chat.fingerprint
     with pytest.raises(ConfigError, match="would send the key of 'OPENAI_API_KEY' unencrypted"):
         entry(workspace, "{kind: openai_responses, model: m, base_url: 'http://example.org/v1'}")
-
-
-def test_every_example_of_the_packaged_catalogue_is_a_backend(workspace, tmp_path) -> None:
-    example = re.compile(r"  # (\s*[a-z][\w-]*:(?: .*)?|\s+- .*)")
-    lines = (configs_dir() / "backends.yaml").read_text().splitlines()
-    examples = [match.group(1) for line in lines if (match := example.fullmatch(line))]
-    file = tmp_path / "examples.yaml"
-    file.write_text("backends:\n" + "".join(f"  {line}\n" for line in examples))
-    catalogue = open_catalogue({}, backends_file=file)
-    kinds = {catalogue.resolve(name).kind for name in catalogue.names()}
-    assert kinds >= {
-        "azure_chat",
-        "azure_responses",
-        "openai_chat",
-        "openai_compatible",
-        "openai_responses",
-        "simulated",
-    }

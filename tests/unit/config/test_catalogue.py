@@ -41,6 +41,16 @@ def test_variables_of_backends_that_nobody_uses_may_be_unset(workspace):
     assert open_catalogue({}, backends_file=path).resolve("a").kind == "simulated"
 
 
+def test_every_variable_of_a_key_is_known_also_of_backends_that_nobody_uses(workspace):
+    path = workspace.write(
+        "b.yaml",
+        "backends:\n  a: {kind: openai_chat, model: m, api_key_env: A_KEY}\n"
+        "  b: {kind: azure_chat, endpoints: [{url: 'https://x', api_key_env: B_KEY}]}\n"
+        "  broken: {api_key_env: [no, name]}\n",
+    )
+    assert open_catalogue({}, backends_file=path).key_variables() == {"A_KEY", "B_KEY"}
+
+
 def test_the_first_place_that_defines_a_name_wins(workspace):
     def catalogue(name, *models):
         lines = "".join(f"  {key}: {{kind: openai_chat, model: {name}}}\n" for key in models)
@@ -154,7 +164,7 @@ def test_a_money_budget_needs_prices(workspace, faults):
         model="{target: gpt, optimizer: sim}",
     )
     assert faults()[0].startswith(
-        "budget.max_usd is 5, but backend 'gpt' has no price; give it `price: {input: …"
+        "budget.max_usd is 5, but backend 'gpt' has no price and 'm' is not in prices.yaml of 2"
     )
     for price in ("0", "subscription", "{input: 1, output: 1}"):
         workspace.spec(

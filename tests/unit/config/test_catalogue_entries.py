@@ -22,6 +22,7 @@ def test_all_keys_of_an_entry_are_taken_over(workspace):
     backend = entry(
         workspace,
         "{kind: openai_chat, model: m-1, base_url: 'https://host/v1/', api_key_env: MY_VAR, "
+        "allowed_hosts: [host], structured_output: json_object, "
         "limits: {concurrency: 3, min_concurrency: 2, rpm: 9, tpm: 99}, "
         "price: {input: 1, output: 2.5, cached_input: 0.1}, "
         "params: {temperature: 0, max_output_tokens: 10, extra_headers: {x-team: a}}, "
@@ -33,6 +34,8 @@ def test_all_keys_of_an_entry_are_taken_over(workspace):
     assert backend.price == Price(input=1, output=2.5, cached_input=0.1)
     assert backend.params.temperature == 0
     assert backend.timeout_s == 9
+    assert backend.allowed_hosts == ("host",)
+    assert backend.structured_output == "json_object"
 
 
 def test_the_revision_of_a_compatible_server_follows_its_url(workspace):
@@ -85,10 +88,6 @@ def test_prices_have_three_forms(workspace, written, price, subscription):
         ("{kind: openai_compatible, model: m}", "backends.gpt.base_url is missing; add it"),
         ("{model: m}", "backends.gpt.kind is missing; give one of "),
         (
-            "{kind: copilot_cli}",
-            "kind: 'copilot_cli' is not part of this version; known kinds: ",
-        ),
-        (
             "{kind: openai_caht, model: m}",
             "kind: 'openai_caht' is not known; did you mean 'openai_ch",
         ),
@@ -127,6 +126,14 @@ def test_prices_have_three_forms(workspace, written, price, subscription):
             "backends.gpt.price.output is missing; add it",
         ),
         (
+            "{kind: openai_chat, model: m, price: {input: 1, output: 1e300}}",
+            "price.output: 1e+300 is too large",
+        ),
+        (
+            "{kind: openai_chat, model: m, params: {max_output_tokens: 9000000000000000}}",
+            "max_output_tokens: 9000000000000000 is too large",
+        ),
+        (
             "{kind: openai_chat, model: m, price: {input: -1, output: 1}}",
             "price.input: -1 is too s",
         ),
@@ -160,7 +167,7 @@ def test_a_wrong_entry_names_file_line_key_and_fix(workspace, text, message):
         ("openai_chat", "http://127.0.0.1:8000/v1"),
         ("openai_chat", "http://localhost:8000/v1"),
         ("openai_chat", "http://[::1]:8000/v1"),
-        ("openai_chat", "https://example.org/v1"),
+        ("openai_chat", "https://eu.api.openai.com/v1"),
         ("openai_compatible", "http://example.org/v1"),
     ],
 )

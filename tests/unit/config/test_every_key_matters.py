@@ -24,6 +24,7 @@ from pydantic.fields import FieldInfo
 
 from skillopt.config.schema import SpecFile
 from skillopt.domain.spec import Budget, Settings
+from skillopt.domain.usage import ROLES
 
 LOOP_ROWS: tuple[LoopRow, ...] = (
     *keys_of_training.ROWS,
@@ -49,6 +50,9 @@ def leaves(model: type[BaseModel], before: str = "") -> Iterator[tuple[str, Fiel
 
 
 KEYS = dict(leaves(SpecFile))
+#: What a role has that is written as a section instead of a name.
+KEYS |= {f"model.{role}.params": FieldInfo(annotation=dict) for role in ROLES}
+KEYS["model.optimizer.stages"] = FieldInfo(annotation=dict)
 
 
 # --- the table ----------------------------------------------------------------------------------

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 
 import skillopt
+from skillopt.config.catalogue import open_catalogue
+from skillopt.config.entry_models import KINDS
 from skillopt.config.load import load_plan
 from skillopt.config.packaged import configs_dir
 from skillopt.config.schema import Roles, SpecFile, Split, parse_spec
 from skillopt.config.yaml_source import Document, read_document
+from skillopt.domain.backend import Limits, Params
 from skillopt.domain.item import Item
 from skillopt.domain.plan import RunPlan
 from skillopt.errors import ConfigError
@@ -92,12 +96,34 @@ def test_base_yaml_shows_every_key_with_its_default():
 
 def test_every_key_of_base_yaml_is_explained_on_its_line():
     lines = (configs_dir() / "base.yaml").read_text().splitlines()
-    budget = lines.index(next(line for line in lines if line.startswith("budget:")))
-    for number, line in enumerate(lines):
+    for line in lines:
         written = line.split("#")[0].strip()
         is_section = written.endswith(":")
-        if written and not is_section and not budget < number < budget + 5:
+        if written and not is_section:
             assert line.partition("# ")[2], line
+
+
+def shown_entries() -> str:
+    """Give the entries that the packaged catalogue shows in comments, as if they were written."""
+    text = (configs_dir() / "backends.yaml").read_text()
+    shown = re.findall(r"^  # ([\w-]+:)\n((?:  #   .*\n)+)", text, re.MULTILINE)
+    entries = [f"  {name}\n{lines.replace('  #   ', '    ')}" for name, lines in shown]
+    return "backends:\n" + "".join(entries)
+
+
+def test_every_entry_that_the_packaged_catalogue_shows_would_be_accepted(tmp_path):
+    (tmp_path / "backends.yaml").write_text(shown_entries())
+    catalogue = open_catalogue({}, backends_file=tmp_path / "backends.yaml")
+    names = [name for name in catalogue.names() if name != "sim"]
+    kinds = {catalogue.resolve(name).kind for name in names}
+    assert kinds == KINDS.keys() - {"simulated"}
+
+
+def test_the_packaged_catalogue_explains_every_key_of_an_entry():
+    text = (configs_dir() / "backends.yaml").read_text()
+    models = (*KINDS.values(), Params, Limits)
+    keys = {key for model in models for key in model.model_fields}
+    assert [key for key in sorted(keys) if not re.search(rf"\b{key}: ", text)] == []
 
 
 def test_base_yaml_written_out_sets_nothing_that_is_not_used(workspace):

@@ -290,9 +290,9 @@ def test_a_role_may_be_given_as_a_mapping(workspace):
 
 
 def test_a_role_takes_no_other_key(workspace, faults):
-    workspace.spec("", model="{target: {use: sim, params: {seed: 1}}, optimizer: {us: sim}}")
+    workspace.spec("", model="{target: {use: sim, price: 0}, optimizer: {us: sim}}")
     text = "\n".join(faults())
-    assert "model.target.params is not part of this version; give the params to a backend" in text
+    assert "model.target.price is not a known key; known keys: params, use" in text
     assert "model.optimizer.us is not a known key; did you mean 'use'?" in text
 
 

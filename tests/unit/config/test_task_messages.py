@@ -17,7 +17,7 @@ BAD_RECORDS = [
     ({"id": "a", "task": "x", "judge": RULE, "contxt": "c"}, "did you mean 'context'?"),
     (
         {"id": "a", "task": "x", "judge": RULE, "attachments": ["f.pdf"]},
-        "task 'a': attachments are not part of this version",
+        "task 'a': attachments[0]: 'f.pdf' does not exist in",
     ),
     (
         {"id": "a", "task": "x", "judge": RULE, "split": "valid_seen"},
@@ -39,8 +39,8 @@ BAD_RECORDS = [
     ({"id": "a", "task": "x", "judge": "rule"}, "task 'a': judge: 'rule' is not an object"),
     ({"id": "a", "task": "x", "judge": {}}, "judge.kind is missing; known kinds: exact, rule"),
     (
-        {"id": "a", "task": "x", "judge": {"kind": "rubric", "rubric": "r"}},
-        "task 'a': judge kind 'rubric' is not part of this version; known kinds: exact, rule",
+        {"id": "a", "task": "x", "judge": {"kind": "spreadsheet", "file": "r"}},
+        "task 'a': judge kind 'spreadsheet' is not part of this version; known kinds: exact, rule",
     ),
     (
         {"id": "a", "task": "x", "judge": {"kind": "ruel"}},

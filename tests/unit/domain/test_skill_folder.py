@@ -26,11 +26,13 @@ def test_a_file_survives_json_with_bytes_and_executable_bit():
 
 
 def test_a_manifest_names_every_file_by_its_hash():
-    assert read_manifest(manifest("# T\n", FILES)) == {
-        SKILL_FILE: text_hash("# T\n"),
+    listed = read_manifest(manifest("# T\n", FILES))
+    assert listed.text == listed.files[SKILL_FILE] == text_hash("# T\n")
+    assert listed.beside == {
         "references/a.md": sha256_hex(b"alpha"),
         "scripts/run.sh": sha256_hex(b"#!/bin/sh\n\xff\0"),
     }
+    assert listed.executable == ("scripts/run.sh",)
 
 
 def test_the_order_of_the_files_does_not_count():

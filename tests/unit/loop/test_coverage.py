@@ -50,6 +50,16 @@ def test_nothing_scored_at_all_pauses_unless_it_may_be_so(status):
     assert too_little(state(), nothing, "final test", may_be_empty=True) is None
 
 
+def test_what_made_every_task_invalid_is_said_once_each():
+    nothing = measurement(a="invalid", b="invalid")
+    reasons = ["task 'a': no", "task 'a': no", "task 'b': no", "task 'c': no"]
+    found = too_little(state(), nothing, "baseline", invalid_because=lambda: reasons)
+    assert found is not None
+    assert found.detail.endswith(
+        "none has a score: task 'a': no; task 'b': no; mend it, or let `--cache refresh` try anew"
+    )
+
+
 def test_what_may_be_empty_may_still_not_be_missing():
     unknown = measurement(a="missing", b="invalid")
     assert too_little(state(), unknown, "final test", may_be_empty=True) is not None

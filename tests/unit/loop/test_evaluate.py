@@ -88,6 +88,33 @@ def test_a_reply_is_judged_next_by_its_digest():
         assert {job.spec.reply, job.spec.judge} == {sha256_hex(blob) for blob in job.blobs}
 
 
+def test_the_same_answer_is_judged_once_whatever_was_said_before_it():
+    factory = Bench().run.factory
+    first, second = (ReplyBody(text="alpha", trajectory=name * 64) for name in "ab")
+    assert first.digest != second.digest
+    assert first.as_judged.digest == second.as_judged.digest == ReplyBody(text="alpha").digest
+    spec = factory.judge(ITEMS[0], first.as_judged.digest)
+    for reply in (first, second):
+        job = factory.wanted_judge(spec, reply, ITEMS[0], "baseline")
+        assert spec.reply in {sha256_hex(blob) for blob in job.blobs}
+
+
+def test_tasks_that_ask_the_same_share_an_attempt_but_not_its_name_and_judge():
+    run = ScriptedRun(make_plan(splits=Splits(val=ITEMS)))
+    twin = ITEMS[0].model_copy(update={"id": "twin", "judge": item("x", "gamma").judge})
+    documents = run.state.texts[run.state.current]
+    jobs = [
+        run.factory.wanted_rollout(
+            run.factory.rollout(run.state.current, documents, one, 0), documents, one, "baseline"
+        )
+        for one in (ITEMS[0], twin, ITEMS[0])
+    ]
+    assert len({job.id for job in jobs}) == 1
+    assert [job.label for job in jobs[:2]] == ["baseline / one / 0", "baseline / twin / 0"]
+    assert jobs[0].judge != jobs[1].judge
+    assert jobs[0] is jobs[2]
+
+
 def test_scores_are_means_over_the_samples():
     bench = Bench(samples=2)
     bench.facts.reply(bench.look().wanted[0].id, "first")

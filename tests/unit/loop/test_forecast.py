@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from scripted_run import ScriptedRun, make_plan
 
-from skillopt.domain.backend import Backend, Params
-from skillopt.domain.jobs import JudgeSpec
+from skillopt.domain.backend import Backend, CallUse, Params
+from skillopt.domain.jobs import JudgeSpec, OptimizeStage
 from skillopt.domain.plan import RunPlan
-from skillopt.domain.usage import Price
+from skillopt.domain.usage import Price, Role
 from skillopt.loop.forecast import Cost, Forecast, forecast, steps_within
 
 FREE = Backend(name="sim", kind="simulated", model="sim", price=Price(input=0, output=0))
@@ -82,6 +82,32 @@ def test_a_backend_without_a_price_is_not_priced():
 def test_a_low_output_limit_lowers_the_tokens():
     short = foreseen(make_plan(), params=Params(max_output_tokens=10)).baseline
     assert short.output_tokens == 10 * short.calls
+
+
+def limited(role: Role, tokens: int, *stages: OptimizeStage) -> Forecast:
+    """Foresee a run in which a role, or some of its stages, may write so many tokens."""
+    plan = make_plan()
+    low = CallUse(fingerprint="f2", params=Params(max_output_tokens=tokens))
+    changes = {"stages": dict.fromkeys(stages, low)} if stages else {"params": low.params}
+    use = plan.backends[role].model_copy(update=changes)
+    return foreseen(plan.model_copy(update={"backends": {**plan.backends, role: use}}))
+
+
+def test_a_limit_of_a_role_lowers_its_tokens_and_no_others():
+    usual, target, optimizer = (
+        foreseen(make_plan()), limited("target", 10), limited("optimizer", 10)
+    )  # fmt: skip
+    assert target.baseline.output_tokens == 10 * target.baseline.calls
+    assert optimizer.baseline == usual.baseline
+    assert optimizer.step.output_tokens < usual.step.output_tokens
+
+
+def test_a_limit_of_a_stage_counts_where_every_stage_of_its_sort_has_one():
+    usual = foreseen(make_plan()).step.output_tokens
+    analysts: tuple[OptimizeStage, ...]
+    analysts = ("reflect_failure", "reflect_success", "reflect_contrast")
+    assert limited("optimizer", 10, "merge").step.output_tokens == usual
+    assert limited("optimizer", 10, *analysts).step.output_tokens < usual
 
 
 def test_a_budget_buys_steps_after_the_baseline_and_before_the_tests():

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skillopt.domain.json_reply import extract_objects, several, whole_objects
 from skillopt.errors import ReplyError
-from skillopt.loop.json_reply import extract_objects, several, whole_objects
 
 
 def the_object(text: str, key: str) -> dict[str, Any]:

@@ -73,6 +73,7 @@ def test_every_field_changes_the_id() -> None:
     for spec in (ROLLOUT, JUDGE, OPTIMIZE):
         fields = spec.model_dump()
         others = {"sample": 1, "version": 2, "stage": "rank", "layout": "folder"}
+        others["params"] = {"seed": 1}
         changed = [
             type(spec)(**{**fields, name: others.get(name, "e" * 64)})
             for name in fields
@@ -92,11 +93,11 @@ def test_hashes_of_what_specs_refer_to() -> None:
         Message(role="assistant", content="", tool_calls=(call,)),
     )
     item = Item(id="x", prompt=prompt, judge=ExactJudge(answer="3"), tags=("t",))
-    assert prompt.hash == "27069bf63c4ac91e14acbe7b247237d8c703c5001806058679188acbd0091a8b"
-    assert item.content_hash == "a26b5109afdd62daa4052e1171ef54a9586c20e9c2e66f3369f8c0a64d433fd3"
+    assert prompt.hash == "bb658f67acf73fcbf67af38ce421fc156a397aaae248f20aa35483640a36a6da"
+    assert item.content_hash == "d3ea25e659fee40e677d167d2fc37ff406a9486d77ee0bfd2c5660dc97b5ad4b"
     assert (
         sha256_hex(encode_messages(messages))
-        == "c0ea0e59051a02f5775984526b555d60d93f14ae4d70b06e8af88f8dd7444d5e"
+        == "89398769cafd80608419b2b31e1330d6b9178cd872ce163b1738cdf688960d9b"
     )
 
 
