@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from skillopt import __version__
 from skillopt.backends.base import ChatBackend
+from skillopt.backends.cli.kinds import with_own_version
 from skillopt.backends.registry import open_backend
 from skillopt.domain.backend import Backend
 from skillopt.domain.timing import Timing
@@ -57,9 +58,10 @@ class Container:
                 coroutine.close()  # never awaited: no warning
                 raise JobStopped(held.stop)
             try:
-                return self.http.call(coroutine, held, self.backend.timeout_s)
+                return self.http.call(coroutine, held, self.backend.longest_call_s)
             except TimeoutError:
-                raise CallTimeout(f"no answer within {self.backend.timeout_s:g} s") from None
+                waited_s = self.backend.longest_call_s
+                raise CallTimeout(f"no answer within {waited_s:g} s") from None
 
         gateway = Gateway(
             backend=self.backend,
@@ -93,6 +95,14 @@ def build(
     policy: RetryPolicy,
     environ: Mapping[str, str],
 ) -> Container:
+    http = HttpLoop()
+
+    async def connect() -> tuple[ChatBackend, Backend]:
+        chat = open_backend(backend, environ)
+        return chat, await with_own_version(backend, chat)
+
+    chat, backend = http.run(connect())
+    scope = scope_of(backend, chat)
     info = WorkerInfo(
         worker=name,
         backend=backend.name,
@@ -100,13 +110,9 @@ def build(
         capacity=concurrency,
         lane=lane,
         version=__version__,
+        credential=scope.credential,
+        endpoint=scope.endpoint,
     )
-    http = HttpLoop()
-
-    async def connect() -> ChatBackend:
-        return open_backend(backend, environ)
-
-    chat = http.run(connect())
     return Container(
         name=name,
         backend=backend,
@@ -117,6 +123,6 @@ def build(
         policy=policy,
         chat=chat,
         http=http,
-        heartbeat=Heartbeat(state, info, timing.heartbeat_s, scope_of(backend, chat)),
+        heartbeat=Heartbeat(state, info, timing.heartbeat_s, scope),
         new_id=lambda: uuid.uuid4().hex,
     )

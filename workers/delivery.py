@@ -10,6 +10,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from skillopt.domain.backend import Backend, Params
 from skillopt.domain.jobs import JobKind, JobSpec, decode_spec
 from skillopt.domain.outcome import LedgerLine
@@ -90,12 +92,24 @@ def _deliver(container: Container, kind: JobKind, message: TryJob, run: Runner) 
         container.heartbeat.remove(held)
 
 
+def call_params(spec: JobSpec) -> Params | None:
+    """Give the parameters of a job's calls; None if they are the backend's own.
+
+    Raises StateCorrupt for parameters that this version does not know.
+    """
+    if spec.params is None:
+        return None
+    try:
+        return Params.model_validate(spec.params)
+    except ValidationError as error:
+        raise StateCorrupt(f"the parameters of a job are not understood: {error}") from error
+
+
 def _require_backend(backend: Backend, spec: JobSpec) -> None:
     """Refuse a job that another model must do; one that asks no model can be done anywhere."""
     if spec.backend is None:
         return
-    params = None if spec.params is None else Params.model_validate(spec.params)
-    ours = backend.using(params).fingerprint
+    ours = backend.using(call_params(spec)).fingerprint
     if spec.backend != ours:
         raise Refused(
             f"backend {backend.name!r} differs: the run wants {spec.backend[:16]}, this worker "
@@ -175,6 +189,8 @@ def finished_job(
         hard=scores[0],
         soft=scores[1],
         payer=payer,
+        by_model=True if isinstance(body, JudgementBody) and receipt.calls else None,
+        judged=body.as_judged.digest if isinstance(body, ReplyBody) and skill else None,
     )
     return Finished(
         job=job,

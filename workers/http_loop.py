@@ -55,6 +55,7 @@ class HttpLoop:
 async def _cut_others() -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
-        task.cancel()
+        if not task.cancelling():  # cut again, it would not end what it is just ending
+            task.cancel()
     if others:
         await asyncio.wait(others, timeout=CUT_S)

@@ -21,7 +21,11 @@ from skillopt.backends.cli.contract import Assignment
 from skillopt.backends.cli.options import CliOptions
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message
+from skillopt.domain.reply_schema import ReplySchema
 from skillopt.errors import AuthFailed, BadRequest, CallTimeout, RateLimited
+from skillopt.programs.version import VERSION
+from skillopt.simulator.options import SimulatorOptions
+from skillopt.simulator.server import running
 
 SECRET = "sk-planted-0123456789abcdef"
 FOLDER = os.environ.get("SKILLOPT_TEST_AGENTS")
@@ -48,7 +52,7 @@ def made(request, root):
                 "program": name,
                 "executable": executable,
                 "model": "mock",
-                "credential_env": "K",
+                "api_key_env": "K",
                 "base_url": provider.url,
                 "timeout_s": 60.0,
             }
@@ -157,9 +161,43 @@ def test_a_login_of_claude_works_inside_its_isolated_home(made, tmp_path, auth):
     login.write_text(json.dumps({"claudeAiOauth": {**token, "scopes": ["user:inference"]}}))
     changed = {"auth": auth, "tools": ("Bash",)}
     if auth == "login_file":
-        changed |= {"login_file": login, "credential_env": None}
+        changed |= {"login_file": login, "api_key_env": None}
     reply = asyncio.run(make(**changed).attempt(assignment("RUN: env; cat ../config/.c*")))
     assert reply.text == ANSWER
     assert provider.headers[0]["Authorization"] == f"Bearer {SECRET}"
     # An agent with a shell can read the login that it runs on; nothing of it gets further.
     assert SECRET not in repr(reply)
+
+
+@pytest.mark.parametrize(
+    ("simulated", "expected"),
+    [
+        ({"api_key": "another"}, AuthFailed),
+        ({"tpm": 1, "window_s": 1.0}, RateLimited),
+        ({"latency_s": 600.0}, CallTimeout),
+    ],
+)
+def test_the_simulator_is_understood_when_it_says_no(made, root, simulated, expected):
+    make, _ = made
+    with running(SimulatorOptions(**simulated)) as server:
+        timeout_s = 4.0 if expected is CallTimeout else 60.0
+        agent = make(base_url=server.root_url, timeout_s=timeout_s)
+        with pytest.raises(expected):
+            asyncio.run(agent.complete([Message(role="user", content="U")]))
+    assert leftovers(root) == [] and running_in(root) == []
+
+
+def test_a_reply_of_a_given_form_is_asked_for_where_the_program_can(made):
+    make, provider = made
+    body = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    schema = ReplySchema(name="planted", body={**body, "additionalProperties": False})
+    agent = make()
+    reply = asyncio.run(agent.complete([Message(role="user", content="U")], schema=schema))
+    assert reply.text
+    offered = json.dumps(provider.requests)
+    assert ('"a"' in offered) == (agent._options.program != "copilot")
+
+
+def test_the_program_tells_its_version(made):
+    make, _ = made
+    assert VERSION.fullmatch(asyncio.run(make().version()))

@@ -170,7 +170,7 @@ def test_a_connection_that_is_cut(answer) -> None:
         canned(text="<html><body>It works!</body></html>"),
         canned(text=""),
         canned({}),
-        canned({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+        canned({"type": "error", "error": {"type": "api_error", "message": "broke"}}),
         canned({"content": None}),
         canned({"content": "hello"}),
         canned({"content": [None]}),

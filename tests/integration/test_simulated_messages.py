@@ -210,7 +210,7 @@ def test_what_the_server_does_not_know_is_ignored(server) -> None:
     talk = [
         {
             "role": "user",
-            "content": [{"type": "image", "source": {}}, {"type": "text", "text": TASK}],
+            "content": [{"type": "document", "source": {}}, {"type": "text", "text": TASK}],
         },
         {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]},
         {"role": "user", "content": "Go on."},

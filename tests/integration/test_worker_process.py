@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -85,16 +86,20 @@ def test_an_optimizer_call_is_run(make_fleet: MakeFleet) -> None:
 def test_a_worker_says_what_it_is(make_fleet: MakeFleet) -> None:
     fleet = make_fleet()
     fleet.start("7", concurrency=3)
-    assert fleet.state.fleet.workers() == [
-        WorkerInfo(
-            worker=f"sim-7@{os.uname().nodename}",
-            backend="sim",
-            fingerprint=fleet.backend.fingerprint,
-            capacity=3,
-            lane="normal",
-            version=__version__,
-        )
-    ]
+    [info] = fleet.state.fleet.workers()
+    assert info == WorkerInfo(
+        worker=f"sim-7@{os.uname().nodename}",
+        backend="sim",
+        fingerprint=fleet.backend.fingerprint,
+        capacity=3,
+        lane="normal",
+        version=__version__,
+        credential=info.credential,
+        endpoint=info.endpoint,
+    )
+    # Hashes, so that others can see how the limits stand without seeing the key or the address.
+    for shared in (info.credential, info.endpoint):
+        assert re.fullmatch(r"[0-9a-f]{16}", shared), shared
 
 
 def test_duplicates_in_the_queue_are_run_once(make_fleet: MakeFleet) -> None:

@@ -97,14 +97,7 @@ class WorkerFleet:
 
     def __post_init__(self) -> None:
         self.environ = {**FAST, KEY_VARIABLE: KEY, **self.environ}
-        self.backend = Backend(
-            name="sim",
-            kind="openai_compatible",
-            model="sim",
-            base_url=self.provider.base_url,
-            api_key_env=KEY_VARIABLE,
-            revision="1",
-        )
+        self.backend = self.make_backend()
         self.workers: list[WorkerProcess] = []
         self._open = ExitStack()
         self.state: RedisState = self._open.enter_context(connect(self.url, timing(self.environ)))
@@ -116,6 +109,16 @@ class WorkerFleet:
         self.lead: Lead = lead
         self.plan = self._plan()
         self.factory = JobFactory(self.plan, RUN)
+
+    def make_backend(self) -> Backend:
+        return Backend(
+            name="sim",
+            kind="openai_compatible",
+            model="sim",
+            base_url=self.provider.base_url,
+            api_key_env=KEY_VARIABLE,
+            revision="1",
+        )
 
     def _plan(self) -> RunPlan:
         use = BackendUse(role="target", backend="sim", fingerprint=self.backend.fingerprint)
@@ -212,7 +215,7 @@ class WorkerFleet:
         spec = JudgeSpec(
             judge=self.state.blobs.put([job.judge])[0],
             version=judge_versions()["exact"],
-            reply=self.reply(job).digest,
+            reply=self.reply(job).as_judged.digest,
         )
         stored = self.state.results.get([spec.id]).get(spec.id)
         body = BODY.validate_json(stored.body) if stored else None

@@ -1,35 +1,41 @@
-"""A judgement of a stored reply by a local judge."""
+"""A judgement of a stored reply: here and now, or by asking the backend's model."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from functools import partial
 
 from pydantic import TypeAdapter, ValidationError
 
-from skillopt.domain.item import Judge
+from skillopt.domain.backend import Params
+from skillopt.domain.item import Judge, TaskPrompt
 from skillopt.domain.jobs import JobSpec, JudgeSpec
+from skillopt.domain.messages import Message
+from skillopt.domain.reply_schema import ReplySchema
 from skillopt.domain.results import InvalidBody, JudgementBody, Receipt, ReplyBody
 from skillopt.errors import StateCorrupt
-from skillopt.judges import judge, judge_versions
+from skillopt.gateway.gateway import JobCalls
+from skillopt.judges import judge, judge_versions, model_scorer
+from skillopt.judges.model_scorer import Case, Said, judge_by_model
 from skillopt.state.ports import Finished
 from skillopt.wire.payloads import TryJob
 from workers.container import Container
 from workers.delivery import Refused, finished_job
 from workers.heartbeat import Held
+from workers.tasks.traces import receipt_of, store_trajectory
 
 _JUDGE: TypeAdapter[Judge] = TypeAdapter(Judge)
 
 
 def run(container: Container, spec: JobSpec, message: TryJob, held: Held) -> Sequence[Finished]:
     assert isinstance(spec, JudgeSpec)
+    if spec.prompt is not None and spec.template is not None:
+        return _ask_model(container, spec, held, spec.prompt, spec.template)
     inputs = container.inputs.load([spec.judge, spec.reply])
-    try:
-        reply = ReplyBody.model_validate_json(inputs[spec.reply])
-    except ValidationError as error:
-        raise StateCorrupt(f"reply {spec.reply[:16]} is not understood: {error}") from error
-    body = judge_reply(inputs[spec.judge], spec.version, reply)
+    body = judge_reply(inputs[spec.judge], spec.version, _reply(spec, inputs[spec.reply]))
     if body is None:
-        raise Refused(f"this worker does not have version {spec.version} of the judge")
+        raise _other_version(spec)
     receipt = Receipt(worker=container.name)
     return [finished_job(spec.id, body, payer=held.run, receipt=receipt)]
 
@@ -37,11 +43,66 @@ def run(container: Container, spec: JobSpec, message: TryJob, held: Held) -> Seq
 def judge_reply(
     encoded: bytes, version: int, reply: ReplyBody
 ) -> JudgementBody | InvalidBody | None:
-    """Judge a reply; None if this worker's judge is of another version."""
-    try:
-        description = _JUDGE.validate_json(encoded)
-    except ValidationError as error:
-        raise StateCorrupt(f"a stored judge is not understood: {error}") from error
+    """Judge a reply without any model; None if this worker's judge is of another version."""
+    description = _read_judge(encoded)
     if judge_versions().get(description.kind) != version:
         return None
     return judge(description, reply)
+
+
+def _ask_model(
+    container: Container, spec: JudgeSpec, held: Held, prompt: str, template: str
+) -> Sequence[Finished]:
+    inputs = container.inputs.load([spec.judge, spec.reply, prompt, template])
+    description = _read_judge(inputs[spec.judge])
+    scorer = model_scorer(description)
+    if scorer is None or scorer.version != spec.version:
+        raise _other_version(spec)
+    case = Case(
+        judge=description,
+        template=inputs[template].decode(),
+        prompt=_prompt(prompt, inputs[prompt]),
+        reply=_reply(spec, inputs[spec.reply]),
+    )
+    params = None if spec.params is None else Params.model_validate(spec.params)
+    calls = container.calls_of(held, "judge")
+    started = time.monotonic()
+    judged = judge_by_model(scorer, case, partial(_say, calls, params, scorer.schema))
+    body = judged.body
+    if judged.messages:
+        kept = store_trajectory(container, judged.messages)
+        body = body.model_copy(update={"trajectory": kept})
+    receipt = receipt_of(container, calls, started)
+    return [finished_job(spec.id, body, payer=held.run, receipt=receipt)]
+
+
+def _say(
+    calls: JobCalls, params: Params | None, schema: ReplySchema, messages: Sequence[Message]
+) -> Said:
+    reply = calls.complete(messages, params=params, schema=schema)
+    return Said(reply.text, refused=reply.refused)
+
+
+def _read_judge(encoded: bytes) -> Judge:
+    try:
+        return _JUDGE.validate_json(encoded)
+    except ValidationError as error:
+        raise StateCorrupt(f"a stored judge is not understood: {error}") from error
+
+
+def _reply(spec: JudgeSpec, encoded: bytes) -> ReplyBody:
+    try:
+        return ReplyBody.model_validate_json(encoded)
+    except ValidationError as error:
+        raise StateCorrupt(f"reply {spec.reply[:16]} is not understood: {error}") from error
+
+
+def _prompt(name: str, encoded: bytes) -> TaskPrompt:
+    try:
+        return TaskPrompt.model_validate_json(encoded)
+    except ValidationError as error:
+        raise StateCorrupt(f"task {name[:16]} is not understood: {error}") from error
+
+
+def _other_version(spec: JudgeSpec) -> Refused:
+    return Refused(f"this worker does not have version {spec.version} of the judge")

@@ -54,3 +54,28 @@ def test_only_the_recent_texts_are_kept():
     inputs.load([names[-1]])
     inputs.load([names[0]])
     assert blobs.asked == [names[0]]
+
+
+def test_what_is_needed_soon_comes_with_the_rest_and_may_be_missing():
+    blobs = Counting()
+    [one, two] = blobs.put([b"one", b"two"])
+    [lost] = Counting().put([b"lost"])
+    inputs = Inputs(blobs)
+    assert inputs.load([one], soon=[two, lost])[one] == b"one"
+    assert blobs.asked == [one, two, lost]
+    assert inputs.load([two]) == {two: b"two"}
+    assert blobs.asked == [one, two, lost]
+    with pytest.raises(StateCorrupt, match=lost[:16]):
+        inputs.load([lost])
+
+
+def test_large_texts_are_kept_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("workers.inputs.KEPT_BYTES", 10)
+    blobs = Counting()
+    [small, large, huge] = blobs.put([b"12345", b"123456", b"12345678901"])
+    inputs = Inputs(blobs)
+    for name in (small, large, huge, small):
+        inputs.load([name])
+    assert blobs.asked == [small, large, huge, small]
+    inputs.load([small])
+    assert blobs.asked == [small, large, huge, small]

@@ -22,6 +22,7 @@ from skillopt.domain.fingerprint import canonical_json, sha256_hex
 from skillopt.domain.item import ExactJudge, Item, TaskPrompt, Tool
 from skillopt.domain.jobs import JudgeSpec, OptimizeSpec
 from skillopt.domain.messages import Message, ToolCall, decode_messages, encode_messages
+from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.results import BODY, Receipt, ReplyBody
 from skillopt.errors import ContentFiltered, ServerFailed
 from skillopt.judges import judge_versions
@@ -30,7 +31,7 @@ from skillopt.state.ports import WantStatus
 from workers.delivery import handle
 from workers.tasks import judge, optimize
 from workers.tasks import rollout as rollout_task
-from workers.tasks.rollout import TRAJECTORY_LIMIT
+from workers.tasks.traces import TRAJECTORY_LIMIT
 
 JOB = rollout()
 
@@ -47,7 +48,7 @@ def body(shop: Workshop, job: str):
 def judgement_of(shop: Workshop, job: WantedJob = JOB) -> JudgeSpec:
     assert job.judge is not None
     assert job.judge_version is not None
-    reply = body(shop, job.id).digest
+    reply = body(shop, job.id).as_judged.digest
     return JudgeSpec(judge=sha256_hex(job.judge), version=job.judge_version, reply=reply)
 
 
@@ -64,6 +65,14 @@ def test_a_rollout_and_its_local_judgement_are_committed_together(shop: Workshop
     assert body(shop, JOB.id).text == "hello"
     assert body(shop, judgement_of(shop).id).hard == 1.0
     assert JOB.id in shop.state.results.of_skill(JOB.spec.skill)
+
+
+def test_the_ledger_names_what_judges_are_shown_of_a_reply(shop: Workshop) -> None:
+    attempt(shop)
+    line = LedgerLine.model_validate_json(shop.state.results.get([JOB.id])[JOB.id].line)
+    reply = body(shop, JOB.id)
+    assert line.digest == reply.digest
+    assert line.to_judge == reply.as_judged.digest != reply.digest
 
 
 def test_what_was_said_is_stored_and_what_it_took_is_on_the_receipt(shop: Workshop) -> None:

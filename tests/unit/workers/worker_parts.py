@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from skillopt.backends.base import ChatReply
-from skillopt.domain.backend import Backend
+from skillopt.domain.backend import Backend, Params
 from skillopt.domain.fingerprint import canonical_json, sha256_hex, text_hash
 from skillopt.domain.item import ExactJudge, Item, TaskPrompt
 from skillopt.domain.jobs import RolloutSpec
 from skillopt.domain.messages import Message
+from skillopt.domain.reply_schema import ReplySchema
 from skillopt.domain.results import Receipt, ReplyBody
 from skillopt.domain.timing import Timing
 from skillopt.domain.usage import Usage
@@ -56,6 +57,8 @@ class Chat:
     def __init__(self, *script: ChatReply | BaseException) -> None:
         self.script = list(script) or [said("hello")]
         self.requests: list[tuple[Message, ...]] = []
+        #: The parameters and the schema of each request.
+        self.terms: list[tuple[Params | None, ReplySchema | None]] = []
         self.cancelled = threading.Event()
         #: While set, a request hangs until it is cancelled.
         self.hangs = False
@@ -71,6 +74,7 @@ class Chat:
         schema: Any = None,
     ) -> ChatReply:
         self.requests.append(tuple(messages))
+        self.terms.append((params, schema))
         if self.hangs:
             await self._hang()
         line = self.script.pop(0) if len(self.script) > 1 else self.script[0]
