@@ -1,0 +1,1 @@
+"""Looking at everything a run depends on before it is started."""
