@@ -18,8 +18,8 @@ FATAL_CODES = frozenset({"auth", "unknown_model", "refused"})
 #: that raises: the same command tries them anew.
 JOB_CODES = frozenset({"bad_request", "judge_failed"})
 
-#: Reasons of our own throttle, whose words name the backend themselves.
-THROTTLE_CODES = frozenset({"throttled", "endpoint_down"})
+#: Reasons of our own limits, whose words name the backend, or whoever pays, themselves.
+THROTTLE_CODES = frozenset({"budget_held", "throttled", "endpoint_down"})
 
 
 @dataclass

@@ -58,6 +58,8 @@ class DueRecords:
 
     name: str
     collect: Callable[[Sources], Sequence[CallRecord]]
+    #: The attempts it records; none of a file of optimizer calls.
+    attempts: Scopes = tuple
 
 
 def moments_of(folder: RunFolder, plan: RunPlan) -> Moments:
@@ -110,7 +112,7 @@ def _of_step(state: RunState, step: StepState) -> Iterator[DueRecords]:
     prefix = f"step-{number:04d}"
     if step.reflected:
         batch = partial(_batch_scopes, state, step)
-        yield DueRecords(f"{prefix}-1-rollout", partial(_rollouts, step.reflected, batch))
+        yield DueRecords(f"{prefix}-1-rollout", partial(_rollouts, step.reflected, batch), batch)
         if step.proposed or step.skipped:
             stages = (step.merged, step.budget, step.selected, step.noted)
             asked = (step.reflected, *stages, step.proposed, step.skipped)
@@ -119,14 +121,14 @@ def _of_step(state: RunState, step: StepState) -> Iterator[DueRecords]:
             yield DueRecords(f"{prefix}-2-optimizer", collect_calls)
     if step.gated and step.gated.verdict != "indecisive":
         gate = partial(_gate_scopes, state, step.gated, f"step {number} / gate", step=number)
-        yield DueRecords(f"{prefix}-3-gate", partial(_rollouts, step.gated, gate))
+        yield DueRecords(f"{prefix}-3-gate", partial(_rollouts, step.gated, gate), gate)
 
 
 def _of_epoch_end(state: RunState, end: EpochEnd) -> Iterator[DueRecords]:
     compared, epoch = end.compared, end.compared.epoch
     prefix = f"epoch-{epoch:02d}"
     pairs = partial(_compared_scopes, state, compared)
-    yield DueRecords(f"{prefix}-1-compare", partial(_rollouts, compared, pairs))
+    yield DueRecords(f"{prefix}-1-compare", partial(_rollouts, compared, pairs), pairs)
     asked = _present((end.proposed, end.skipped, end.meta))
     optimizer = state.plan.settings.optimizer
     all_asked = (end.meta or not optimizer.use_meta_skill) and (
@@ -137,7 +139,7 @@ def _of_epoch_end(state: RunState, end: EpochEnd) -> Iterator[DueRecords]:
         yield DueRecords(f"{prefix}-2-optimizer", partial(_optimizer, asked, pairs, place))
     if end.gated and end.gated.verdict != "indecisive":
         gate = partial(_gate_scopes, state, end.gated, f"epoch {epoch} / gate", epoch_end=epoch)
-        yield DueRecords(f"{prefix}-3-gate", partial(_rollouts, end.gated, gate))
+        yield DueRecords(f"{prefix}-3-gate", partial(_rollouts, end.gated, gate), gate)
 
 
 def _present(events: Sequence[Event | None]) -> list[Event]:
@@ -205,7 +207,7 @@ def _measured(
 ) -> DueRecords:
     event = Measured(measurement=measurement, arm=arm)
     scopes = partial(_measured_scopes, state, measurement, stage, arm)
-    return DueRecords(name, partial(_rollouts, event, scopes))
+    return DueRecords(name, partial(_rollouts, event, scopes), scopes)
 
 
 def _measured_scopes(

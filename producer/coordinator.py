@@ -15,6 +15,7 @@ import threading
 import uuid
 from pathlib import Path
 
+from producer.attachments import KeptAttachments
 from producer.dispatch import Dispatcher
 from producer.driver import Driver
 from producer.mirror import FolderMirror
@@ -81,8 +82,9 @@ class Coordinator:
                 return
             folder = RunFolder(self._runs_dir / run)
             mirror = FolderMirror(folder, self._state)
+            kept = KeptAttachments(folder.path, self._state.blobs)
             try:
-                Driver(lead, self._state, self._dispatcher, mirror, self._timing).drive(stop)
+                Driver(lead, self._state, self._dispatcher, mirror, self._timing, kept).drive(stop)
             finally:
                 self._state.runs.resign(lead)
         except (Fenced, StaleVersion) as error:

@@ -15,7 +15,8 @@ from typing import Protocol
 from producer.answers import Progress
 from producer.facts import LedgerFacts, ResultMissing
 from producer.minutes import active_seconds
-from producer.wants import Sender, Wants, left_open
+from producer.refusals import refusal_words
+from producer.wants import Attachments, Sender, Wants, left_open
 from skillopt.domain.events import Event, Paused, decode_event, encode_event
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
@@ -52,12 +53,14 @@ class Driver:
         sender: Sender,
         mirror: Mirror,
         timing: Timing,
+        attachments: Attachments | None = None,
     ) -> None:
         self._lead = lead
         self._ports = state
         self._sender = sender
         self._mirror = mirror
         self._timing = timing
+        self._attachments = attachments
         self._shown_at = 0.0
         self._lost = threading.Event()
 
@@ -108,7 +111,9 @@ class Driver:
         )
         self._factory = JobFactory(plan, run)
         backends = {role: use.backend for role, use in plan.backends.items()}
-        self._wants = Wants(self._lead, self._ports, self._sender, self._timing, backends)
+        self._wants = Wants(
+            self._lead, self._ports, self._sender, self._timing, backends, self._attachments
+        )
         self._wants.inherit(left_open(self._state, self._facts, self._factory))
         self._active_before_s = active_seconds(entries)
         self._began = time.monotonic()
@@ -173,9 +178,8 @@ class Driver:
 
     def _over_budget(self) -> Paused | None:
         refused = self._ports.budgets.spend(self._lead.run).refused
-        if refused:
-            detail = f"the next call does not fit into budget.max_{refused}; raise it"
-            return Paused(why="budget", detail=f"{detail} and give the same command again")
+        if refused is not None:
+            return Paused(why="budget", detail=refusal_words(refused))
         minutes = self._state.budget.max_minutes
         active_s = self._active_before_s + time.monotonic() - self._began
         if minutes is not None and active_s > minutes * 60:

@@ -93,8 +93,17 @@ class LedgerFacts:
     @property
     def cache_hits(self) -> int:
         """Model replies that another run paid for; a local judgement costs nobody anything."""
-        replies = (line for line in self._lines.values() if line.hard is None)
-        return sum(line.payer != self._run for line in replies)
+        return sum(line.payer != self._run for line in self._model_replies)
+
+    @property
+    def replies(self) -> int:
+        """Model replies in the ledger, whoever paid for them."""
+        return len(self._model_replies)
+
+    @property
+    def _model_replies(self) -> list[LedgerLine]:
+        lines = self._lines.values()
+        return [line for line in lines if line.hard is None or line.by_model]
 
 
 def _line(job: str, raw: str) -> LedgerLine:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from producer.embedded.simulators import published_revision
 from producer.judge_function import JudgeFunction, NamedFunction, name_function
 from producer.judge_server import serve
+from producer.published import published_revision
 from producer.run_folder import RunFolder
 from producer.run_result import RunResult, events_in
 from producer.session import SessionOptions, Watcher, finished_before, run_to_end
@@ -57,8 +57,10 @@ def optimize(  # noqa: PLR0913 - keyword-only; each is one part of a run
     nothing stays running, whatever ends the call. Raises InputError before anything is spent.
 
     - `skill`, `memory`: a document's text, or its Path (a skill may be a folder).
-    - `train`, `val`, `test`: task records, as task files hold them; test may be left out.
-    - `model`: the backend that does the tasks, or `{"target": ..., "optimizer": ...}`.
+    - `train`, `val`, `test`: task records, as task files hold them; test may be left out. The
+      paths of their attachments start from the working directory and stay inside it.
+    - `model`: the backend that does the tasks, or `{"target": ..., "optimizer": ...}`, each a name
+      or as in a spec file: `{"use": ..., "params": {"temperature": 0}}`.
     - `judge`: for records without one: as a record holds it, or a function of the record and the
       reply, called by several threads at once, that returns a Score, a bool or a number. Only the
       workers of this call can ask it: on a shared Redis, let no others serve the same backend.

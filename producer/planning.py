@@ -5,11 +5,14 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from skillopt.domain.backend import Backend
+from skillopt.domain.media import form_of
+from skillopt.domain.messages import IMAGE_TOKENS
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.spec import Budget
 from skillopt.errors import InputError
 from skillopt.loop.forecast import (
     ATTEMPT_OUTPUT,
+    JUDGE_OUTPUT,
     OPTIMIZER_OUTPUT,
     Cost,
     Forecast,
@@ -92,9 +95,27 @@ def plan_ahead(plan: RunPlan, backends: dict[str, Backend], *, baseline: float) 
             "every step brings a candidate, every gate looks at all its tasks, nothing is cached",
             "no retries and no repairs; an attempt is one call, two where its task has tools",
             f"an attempt writes at most {ATTEMPT_OUTPUT} tokens, an optimizer reply "
-            f"{OPTIMIZER_OUTPUT}, or what the backend's max_output_tokens allows",
+            f"{OPTIMIZER_OUTPUT}, or what max_output_tokens of the backend or of its role allows",
+            *_about_judges(plan),
+            *_about_pictures(plan),
         ),
     )
+
+
+def _about_judges(plan: RunPlan) -> list[str]:
+    if "judge" not in plan.backends:
+        return []
+    return [
+        "an attempt at a task with a rubric is one call more, of the judge, which writes at most "
+        f"{JUDGE_OUTPUT} tokens"
+    ]
+
+
+def _about_pictures(plan: RunPlan) -> list[str]:
+    files = plan.splits.attachments.values()
+    if not any(form_of(one.media_type) == "image" for one in files):
+        return []
+    return [f"a picture that comes with a task takes {IMAGE_TOKENS} tokens of its prompt"]
 
 
 def refuse_too_small(budget: Budget, amount: Forecast) -> None:

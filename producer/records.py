@@ -7,7 +7,7 @@ is recorded as missing, and a ledger's score is kept even then.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -34,6 +34,8 @@ class CallReceipt(_Record):
     input_tokens: int = 0
     output_tokens: int = 0
     cost_micro_usd: int = 0
+    #: Whether tokens, and so the cost, are our own estimate.
+    estimated: bool = False
     from_cache: bool
 
 
@@ -52,6 +54,9 @@ class _Call(_Record):
     reply: str | None = None
     finish_reason: str | None = None
     receipt: CallReceipt | None = None
+    #: The backend that was asked, and the parameters that the request had.
+    backend: str = ""
+    params: dict[str, Any] = Field(default_factory=dict)
 
 
 class RolloutRecord(_Call):
@@ -69,6 +74,10 @@ class RolloutRecord(_Call):
     tools_called: tuple[str, ...] = ()
     criteria: tuple[CriterionResult, ...] = ()
     feedback: str = ""
+    #: Of a judge that is a model: all that it was asked and said, and what that took; null for
+    #: others, and if it is no longer stored.
+    judge_messages: tuple[Message, ...] | None = None
+    judge_receipt: CallReceipt | None = None
 
     def matches(self, *, step: int | None, item: str | None, job: str | None) -> bool:
         jobs = [self.rollout, self.judgement or ""]
@@ -91,6 +100,8 @@ class OptimizerRecord(_Call):
     job: str | None
     #: The tasks the prompt shows.
     items: tuple[str, ...] = ()
+    #: Name of the form that was asked for; a backend that cannot enforce one is told it in words.
+    reply_schema: str = ""
 
     def matches(self, *, step: int | None, item: str | None, job: str | None) -> bool:
         return (

@@ -11,6 +11,7 @@ best_skill/     the best skill with all that lies beside it, if the skill is a f
 best_memory.md  the memory document that goes with it, if there is one
 summary.json    scores, calls, money
 rollouts/       what was sent and answered, by stage: <stage>.jsonl.zst
+attachments/    the files that come with the tasks, each named by its sha256, if there are any
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from producer.folder.history import history_bytes
 from producer.folder.mirror import EventMirror
 from producer.records import CallRecord, decode_record, encode_records
 from producer.summary import Summary
+from skillopt.domain.backend import BackendUse
 from skillopt.domain.events import RunCreated, decode_event
 from skillopt.domain.item import SPLITS
 from skillopt.domain.plan import RunPlan
@@ -39,7 +41,7 @@ from skillopt.state.ports import LogEntry
 
 RECORD_SUFFIX = ".jsonl.zst"
 #: Where files are written, the folder itself included; what is in best_skill/ is the user's own.
-_WRITTEN = ("", "skills", "memories", "rollouts")
+_WRITTEN = ("", "skills", "memories", "rollouts", "attachments")
 #: Runs named in a message about an ambiguous or unknown reference.
 LISTED_RUNS = 8
 
@@ -220,13 +222,23 @@ def _readable(plan: RunPlan, origin: Mapping[str, str]) -> bytes:
         "spec_hash": plan.identity,
         "env": plan.env,
         "tasks": {split: len(plan.splits.of(split)) for split in SPLITS},
-        "model": {role: use.backend for role, use in plan.backends.items()},
-        "backend_fingerprints": {use.backend: use.fingerprint for use in plan.backends.values()},
+        "model": {role: _readable_use(use) for role, use in plan.backends.items()},
+        "backend_fingerprints": {role: use.fingerprint for role, use in plan.backends.items()},
         "judge_versions": dict(plan.judge_versions),
         **settings,
         "budget": plan.budget.model_dump(mode="json"),
     }
     return yaml.safe_dump(spec, sort_keys=False, allow_unicode=True).encode()
+
+
+def _readable_use(use: BackendUse) -> str | dict[str, Any]:
+    """Write a role as a spec has it: a name, or with all parameters of what it changes."""
+    changed: dict[str, Any] = {}
+    if use.params is not None:
+        changed["params"] = use.told
+    if use.stages:
+        changed["stages"] = {stage: at.told for stage, at in use.stages.items()}
+    return {"use": use.backend, **changed} if changed else use.backend
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from producer.attachments import KeptAttachments
 from producer.embedded import children
 from producer.embedded.lock import StoreLock
 from producer.embedded.redis_server import RedisServer
@@ -22,6 +23,7 @@ from producer.facts import LedgerFacts
 from producer.interruption import interruptible
 from producer.minutes import active_seconds
 from producer.mirror import FolderMirror
+from producer.payers import require_prices_for
 from producer.run_folder import RunFolder
 from producer.submit import Submission, submit
 from producer.summary import Summary, summarize
@@ -141,14 +143,18 @@ class _Session:
     def run(self) -> Ended:
         plan = self._loaded.plan
         labels = {f"label {name}": value for name, value in self._loaded.labels.items()}
+        require_prices_for(self._ports.budgets, plan, self._loaded.backends.values())
         origin = {"skill": str(self._loaded.skill_path), "spec": str(self._loaded.spec_path)}
         self._folder.create(plan, {**origin, **labels})
+        attachments = KeptAttachments(self._folder.path, self._ports.blobs)
+        attachments.keep(self._loaded.attachments)
         submission = submit(
             self._ports,
             plan,
             meta={**origin, **labels},
             wait=time.sleep,
             leave_out=self._options.leave_out,
+            attachments=attachments,
         )
         before = sum(self._ports.budgets.spend(plan.run_id).calls.values())
         self._tell(submission)
@@ -164,7 +170,7 @@ class _Session:
     # --- processes --------------------------------------------------------------------------
 
     def _start_children(self) -> None:
-        keyless = children.without_keys(self._env, self._loaded.backends.values())
+        keyless = self._without_keys()
         self._backends = start_simulators(
             self._supervisor, self._store, self._loaded.backends, keyless, self._supervisor.poll
         )
@@ -177,7 +183,7 @@ class _Session:
 
     def _start_worker(self, backend: Backend, number: int, *, quarantine: bool = False) -> None:
         concurrency = self._options.concurrency or backend.limits.concurrency or THREADS
-        env = children.without_keys(self._env, self._loaded.backends.values(), but=backend)
+        env = self._without_keys(but=backend)
         self._supervisor.start(
             children.worker(
                 self._store,
@@ -188,6 +194,14 @@ class _Session:
                 concurrency=concurrency,
                 quarantine=quarantine,
             )
+        )
+
+    def _without_keys(self, but: Backend | None = None) -> dict[str, str]:
+        return children.without_keys(
+            self._env,
+            self._loaded.backends.values(),
+            but,
+            besides=self._loaded.key_variables,
         )
 
     # --- watching ---------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from producer.attachments import KeptAttachments
 from skillopt.domain.events import Event, LeftOut, Resumed, RunCreated, decode_event, encode_event
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
@@ -36,16 +37,22 @@ def submit(
     meta: Mapping[str, str],
     wait: Callable[[float], object],
     leave_out: Mapping[str, str] = MappingProxyType({}),
+    attachments: KeptAttachments | None = None,
     patience: int = PATIENCE,
 ) -> Submission:
     """Create the run of a plan; if it exists, continue it under the plan's budget.
 
-    `leave_out`: tasks (and why) that no comparison counts from now on.
+    `leave_out`: tasks (and why) that no comparison counts from now on. `attachments`: the run's
+    own copies of what its tasks bring with them, stored before anybody sees the run.
     """
     run = plan.run_id
+    if attachments is not None:
+        attachments.ensure(plan.splits.attachments)
     [plan_hash] = state.blobs.put([plan.model_dump_json().encode()])
     created = RunCreated(run=run, name=plan.name, plan=plan_hash, skill=plan.initial_key)
-    state.budgets.set_caps(run, caps_of(plan.budget))  # before any coordinator sees the run
+    # Before any coordinator sees the run.
+    state.budgets.join(run, owner=plan.owner, team=plan.team)
+    state.budgets.set_caps(run, caps_of(plan.budget))
     first: list[Event] = [created, *([LeftOut(items=dict(leave_out))] if leave_out else [])]
     is_new = state.runs.create(
         run,

@@ -14,12 +14,13 @@ from pydantic import BaseModel, ConfigDict
 from producer.exit_codes import ExitCode
 from producer.run_warnings import warnings_of
 from producer.scores import NoiseFloor, Score, noise_floor, score_of
+from producer.spent import Calls, Tokens, calls_of, tokens_of
 from skillopt.domain.events import Gated, Paused, Source
 from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.item import SplitName
 from skillopt.domain.plan import Mode
 from skillopt.domain.run import EpochEnd, RunState, Status, StepState
-from skillopt.domain.usage import MICRO, ROLES
+from skillopt.domain.usage import MICRO
 from skillopt.state.ports import Spend
 
 
@@ -60,18 +61,6 @@ class EpochEnds(_Block):
     meta_learned: int
 
 
-class Calls(_Block):
-    target: int
-    optimizer: int
-    judge: int
-    total: int
-
-
-class Tokens(_Block):
-    input: int
-    output: int
-
-
 class EvaluatedSplit(_Block):
     split: SplitName
     score: Score
@@ -108,8 +97,12 @@ class Summary(_Block):
     calls: Calls
     #: Calls made by the present command; null in summary.json.
     new_calls: int | None
-    #: Calls whose worker vanished: counted at their estimate.
+    #: Calls that were sent and never answered, or whose worker vanished: budgets count them at
+    #: their estimate, `tokens` and `cost_usd` do not.
     unconfirmed_calls: int
+    unconfirmed_tokens: int = 0
+    #: Null if a backend in use has no price.
+    unconfirmed_usd: float | None = None
     cache_hits: int
     executions: int
     repaid_calls: int
@@ -169,18 +162,26 @@ def summarize(  # noqa: PLR0913 - keyword-only; each is one figure of the summar
         skipped=counts["skipped"],
         forced=counts["forced"],
         epoch_ends=_epoch_ends(state),
-        calls=_calls(spend),
+        calls=calls_of(spend),
         new_calls=new_calls,
-        unconfirmed_calls=spend.unconfirmed.calls,
+        **_unconfirmed(spend, priced=priced),
         cache_hits=cache_hits,
         executions=spend.executions,
         repaid_calls=spend.repaid_calls,
-        tokens=Tokens(input=spend.input_tokens, output=spend.output_tokens),
+        tokens=tokens_of(spend),
         cost_usd=spend.micro_usd / MICRO if priced else None,
         seconds=seconds,
         run_dir=run_dir,
         warnings=(*warnings, *warnings_of(state)),
     )
+
+
+def _unconfirmed(spend: Spend, *, priced: bool) -> dict[str, Any]:
+    return {
+        "unconfirmed_calls": spend.unconfirmed.calls,
+        "unconfirmed_tokens": spend.unconfirmed.tokens,
+        "unconfirmed_usd": spend.unconfirmed.micro_usd / MICRO if priced else None,
+    }
 
 
 def reason_of(state: RunState) -> str:
@@ -228,11 +229,6 @@ def exit_code(state: RunState) -> ExitCode:
     if state.paused:
         return ExitCode.BUDGET if state.paused.why == "budget" else ExitCode.FAILED
     return ExitCode.INTERRUPTED
-
-
-def _calls(spend: Spend) -> Calls:
-    by_role = {role: spend.calls.get(role, 0) for role in ROLES}
-    return Calls(**by_role, total=sum(by_role.values()))
 
 
 def _counts(parts: Iterable[StepState | EpochEnd]) -> Counter[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -40,6 +40,12 @@ class Sender(Protocol):
     def send(self, run: str, job: WantedJob, *, backend: str, lane: Lane) -> None: ...
 
 
+class Attachments(Protocol):
+    """What a run's tasks bring with them, kept where a lost blob can be stored anew from."""
+
+    def ensure(self, hashes: Collection[str], *, verify: bool = False) -> None: ...
+
+
 class Wants:
     """What one coordinator has asked for on behalf of one run."""
 
@@ -50,13 +56,16 @@ class Wants:
         sender: Sender,
         timing: Timing,
         backends: Mapping[Role, str],
+        attachments: Attachments | None = None,
     ) -> None:
         self._lead = lead
         self._ports = state
         self._sender = sender
         self._timing = timing
         self._backends = backends
+        self._attachments = attachments
         self._stored_at: dict[int, float] = {}
+        self._ensured_at: dict[str, float] = {}
         self._missed: set[str] = set()
         self._sent: set[str] = set()
         self._open: set[str] = set()
@@ -147,6 +156,24 @@ class Wants:
         if fresh:
             self._ports.blobs.put(list(fresh))
             self._stored_at.update(dict.fromkeys(map(hash, fresh), now))
+        if self._attachments is not None:
+            self._ensure(self._attachments, due, now)
+
+    def _ensure(
+        self, attachments: Attachments, due: list[tuple[WantedJob, WantAnswer]], now: float
+    ) -> None:
+        """Renew the files of jobs about to be sent; those of a job given back may be lost."""
+        doubted = {sha for job, answer in due if answer.rounds > 0 for sha in job.attachments}
+        aged = {
+            sha
+            for job, _ in due
+            for sha in job.attachments
+            if now - self._ensured_at.get(sha, -BLOB_RENEWAL_S) >= BLOB_RENEWAL_S
+        }
+        for hashes, verify in ((doubted, True), (aged - doubted, False)):
+            if hashes:
+                attachments.ensure(sorted(hashes), verify=verify)
+                self._ensured_at.update(dict.fromkeys(hashes, now))
 
 
 def _window(live: Sequence[WorkerInfo]) -> int:
@@ -155,14 +182,18 @@ def _window(live: Sequence[WorkerInfo]) -> int:
 
 
 def left_open(state: RunState, facts: Facts, factory: JobFactory) -> list[str]:
-    """Name the rollouts that the last gate began and then could do without."""
+    """Name the jobs that the last gate began and then could do without."""
     if not state.gates or not state.gates[-1].early:
         return []
     skill = state.gates[-1].skill
     documents, samples = state.texts[skill], state.plan.settings.evaluation.samples
-    jobs = [
-        factory.rollout(skill, documents, item, sample).id
-        for item in state.plan.splits.val
-        for sample in range(samples)
-    ]
+    jobs = []
+    for item in state.plan.splits.val:
+        for sample in range(samples):
+            rollout = factory.rollout(skill, documents, item, sample).id
+            reply = facts.line(rollout)
+            if reply is None:
+                jobs.append(rollout)
+            elif reply.outcome != "invalid":
+                jobs.append(factory.judge(item, reply.to_judge).id)
     return [job for job in jobs if facts.line(job) is None]

@@ -22,6 +22,7 @@ from producer.cli.options import (
     SpecArgument,
     StoreOption,
     WorkersOption,
+    default_store,
 )
 
 
@@ -46,20 +47,20 @@ def aa(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Measure the noise floor: one document on val several times, each time with samples of its
-    own, so that all that differs is chance.
+    """Measure the noise: how far apart do equal documents come out?
 
-    It tells how large a gain must be to mean anything with your tasks, model and samples, and how
-    often the gate as you set it would have accepted a document that is no better. With
-    significance, one gate by itself is meant: in a run all gates share that error.
+    One document is measured on val several times, each time with samples of its own, so that all
+    that differs is chance. It tells how large a gain must be to mean anything with your tasks,
+    model and samples, and how often the gate as you set it would have accepted a document that is
+    no better. With significance, one gate by itself is meant: in a run all gates share that error.
 
     Examples:
       skillopt aa my-skill/spec.yaml
       skillopt aa my-skill/spec.yaml --arms 6 --set evaluation.samples=3 --json
     """
     from producer.cli.console import Terminal
-    from producer.cli.run import default_store, run_and_report
-    from producer.embedded.simulators import published_revision
+    from producer.cli.run import run_and_report
+    from producer.published import published_revision
     from producer.session import SessionOptions
     from skillopt.config.load import load_aa_plan
 

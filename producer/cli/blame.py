@@ -22,10 +22,10 @@ def blame(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Say of each line which step brought it, from which tasks, and what that step gained on val.
+    """Say of each line which step brought it, and what that gained.
 
-    The gain is that of the whole step: its edits were measured together. Lines of the document as
-    you gave it have no step.
+    The tasks that it was learnt from are named too. The gain, on val, is that of the whole step:
+    its edits were measured together. Lines of the document as you gave it have no step.
 
     Examples:
       skillopt blame last --store my-skill/.skillopt

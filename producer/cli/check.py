@@ -35,7 +35,7 @@ def check(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Validate a spec with everything it names: skill, tasks, judges, backends, keys, prices.
+    """Validate a spec and all it names: tasks, judges, backends, keys.
 
     Nothing is started and no model is called. Every problem is listed with file, line or key,
     value and fix. Tasks are also looked at as a whole: one answer that is right too often, judges
@@ -47,7 +47,7 @@ def check(
       skillopt check my-skill/spec.yaml --explain --set train.num_epochs=4
     """
     from producer.cli.console import Terminal
-    from producer.embedded.simulators import published_revision
+    from producer.published import published_revision
     from producer.view.check_page import check_object, check_page, explain_object, explain_page
     from skillopt.config.catalogue import require_credentials
     from skillopt.config.load import load_plan

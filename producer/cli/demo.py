@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -29,21 +30,20 @@ def demo(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Watch a skill being trained: a private Redis, real workers, a simulated model.
+    """Watch a skill being trained by a simulated model, in a minute.
 
-    The demo's spec, skill and tasks are written to DIR, so you can change them and run again.
-    Given again in the same place it calls no model: the run is finished.
+    It has a private Redis and real workers; only the model is simulated. The demo's spec, skill and
+    tasks are written to DIR, so you can change them and run again. Given again in the same place it
+    calls no model: the run is finished.
 
     \b
     Example:
       skillopt demo
     """
-    import os
-
     from producer.cli.console import Terminal
     from producer.cli.init import copy_example
     from producer.cli.run import run_and_report
-    from producer.embedded.simulators import published_revision
+    from producer.published import published_revision
     from producer.session import SessionOptions
     from skillopt.config.load import load_plan
     from skillopt.config.packaged import configs_dir

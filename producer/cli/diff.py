@@ -20,10 +20,10 @@ def diff(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the difference of two documents of a run: from the one you gave to the best, or others.
+    """Show what changed from the document you gave to the best one.
 
-    A document is initial, best, final, the number of a step (its candidate), e2 (the slow update
-    of epoch 2), or a hash.
+    Any other two documents of the run can be compared: a document is initial, best, final, the
+    number of a step (its candidate), e2 (the slow update of epoch 2), or a hash.
 
     Examples:
       skillopt diff last --store my-skill/.skillopt

@@ -76,7 +76,7 @@ def message_of(error: BaseException) -> str:
     """Give the sentence that people see."""
     match error:
         case KeyboardInterrupt():
-            return "interrupted; the same command continues where this one stopped"
+            return "interrupted; the same command (without --new) continues where this one stopped"
         case typer.TyperException():
             return _usage_message(error)
         case SkillOptError():

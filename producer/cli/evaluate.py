@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,7 @@ from producer.cli.options import (
     SpecArgument,
     StoreOption,
     WorkersOption,
+    default_store,
 )
 
 
@@ -49,17 +51,17 @@ def evaluate(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Score a document on one split. Results are shared with runs: what is known costs nothing.
+    """Score a document on one split, without training.
+
+    Results are shared with runs: what is known costs nothing.
 
     Examples:
       skillopt eval my-skill/spec.yaml --skill my-skill/SKILL.md --split test
       skillopt eval my-skill/spec.yaml --split val --json
     """
-    import os
-
     from producer.cli.console import Terminal
-    from producer.cli.run import default_store, run_and_report
-    from producer.embedded.simulators import published_revision
+    from producer.cli.run import run_and_report
+    from producer.published import published_revision
     from producer.session import SessionOptions
     from skillopt.config.load import load_eval_plan
 

@@ -21,7 +21,7 @@ def explain(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Say in plain sentences what a step tried and why its candidate was accepted or rejected.
+    """Say in words what each step tried, and why it was kept or not.
 
     Without --step or --epoch, every step and epoch's end gets its paragraph. `skillopt show` has
     the records behind the words.

@@ -29,8 +29,10 @@ def export(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Copy what a run left behind into a folder of your own: the best document, every candidate,
-    the log, history, summary and (unless --no-records) the records of all calls.
+    """Copy a run's documents, log and records to a folder of yours.
+
+    That is the best document, every candidate, the log, history, summary and (unless
+    --no-records) the records of all calls.
 
     Everything in it can be read without this program but the records, which `skillopt show
     FOLDER` opens. Your own skill is not touched: taking best_skill.md over is up to you.

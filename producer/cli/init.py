@@ -18,10 +18,10 @@ def init(
     ] = Path("my-skill"),
     json: JsonOption = False,
 ) -> None:
-    """Write an example to start from: a commented spec, a skill, tasks and a backend catalogue.
+    """Write an example to start from: spec, skill, tasks, backends.
 
-    It passes `skillopt check` as it is and runs on the simulator. Existing files are never
-    overwritten.
+    The files are commented. The spec passes `skillopt check` as it is and runs on the simulator.
+    Existing files are never overwritten.
 
     Example:
       skillopt init my-skill

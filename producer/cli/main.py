@@ -16,10 +16,14 @@ import typer
 
 from producer.cli import (
     aa,
+    backends,
     blame,
+    budget,
+    cache,
     check,
     demo,
     diff,
+    doctor,
     evaluate,
     explain,
     export,
@@ -29,6 +33,7 @@ from producer.cli import (
     show,
     simulate,
 )
+from producer.cli.command_group import help_without_command
 from producer.cli.environment import OURS, conflict, own_version
 from producer.cli.help_text import help_text
 
@@ -48,7 +53,14 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     (UNDERSTAND, "diff", diff.diff),
     (UNDERSTAND, "blame", blame.blame),
     (UNDERSTAND, "export", export.export),
+    (OPERATE, "doctor", doctor.doctor),
+    (OPERATE, "backends", backends.backends),
     (OPERATE, "simulate", simulate.simulate),
+)
+#: Commands that have commands of their own.
+GROUPS: tuple[tuple[str, str, typer.Typer], ...] = (
+    (OPERATE, "budget", budget.app),
+    (OPERATE, "cache", cache.app),
 )
 #: Settings of single commands beyond their name and group.
 _SETTINGS: dict[str, dict[str, Any]] = {"simulate": simulate.PASS_ON}
@@ -67,6 +79,8 @@ for _group, _name, _command in COMMANDS:
         help=help_text(_command),
         **_SETTINGS.get(_name, {}),
     )(_command)
+for _group, _name, _commands in GROUPS:
+    app.add_typer(_commands, name=_name, rich_help_panel=_group)
 
 
 def root(
@@ -84,9 +98,8 @@ def root(
     """
     if version:
         typer.echo(f"{OURS} {own_version()}")
-    elif context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit(2)
+    else:
+        help_without_command(context)
 
 
 app.callback(invoke_without_command=True, help=help_text(root))(root)

@@ -12,6 +12,10 @@ CacheMode = Literal["on", "refresh", "off"]
 SpecArgument = Annotated[
     Path, typer.Argument(metavar="SPEC", help="The spec file (YAML).", show_default=False)
 ]
+OptionalSpecArgument = Annotated[
+    Path | None,
+    typer.Argument(metavar="[SPEC]", help="A spec file (YAML).", show_default=False),
+]
 RunArgument = Annotated[
     str,
     typer.Argument(
@@ -36,7 +40,19 @@ RedisOption = Annotated[
         "--redis",
         metavar="URL",
         envvar="SKILLOPT_REDIS_URL",
-        help="A shared Redis. Without it, a private one is started for this command.",
+        help="A shared Redis. Without it, a private one is started for this command. A password "
+        "in it belongs into the variable: others can see a command's arguments.",
+        show_default=False,
+    ),
+]
+#: Of commands that look at what runs left, or at one that is going on.
+PresentRedisOption = Annotated[
+    str | None,
+    typer.Option(
+        "--redis",
+        metavar="URL",
+        envvar="SKILLOPT_REDIS_URL",
+        help="A shared Redis. Without it, that of the store.",
         show_default=False,
     ),
 ]
@@ -124,3 +140,8 @@ NewOption = Annotated[
 
 DEFAULT_STORE_NAME = ".skillopt"
 DEFAULT_WORKERS = 1
+
+
+def default_store(spec: Path | None = None) -> Path:
+    """Give the store of a command that names none: beside its spec, else where we are."""
+    return Path(DEFAULT_STORE_NAME) if spec is None else spec.resolve().parent / DEFAULT_STORE_NAME

@@ -33,8 +33,10 @@ def plan(
     limit: LimitOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Foresee a run: calls, tokens and money by phase, the steps that the budget buys, and the
-    smallest improvement that the gate would notice. No model is called.
+    """Foresee what a run will cost and what it can find.
+
+    That is calls, tokens and money by phase, the steps that the budget buys, and the smallest
+    improvement that the gate would notice. No model is called.
 
     The figures are upper bounds: every step brings a candidate, every gate looks at all its
     tasks, nothing is cached. Retries and repairs are not in them. A budget that does not pay for
@@ -46,8 +48,8 @@ def plan(
       skillopt plan my-skill/spec.yaml --baseline 0.2 --json
     """
     from producer.cli.console import Terminal
-    from producer.embedded.simulators import published_revision
     from producer.planning import plan_ahead
+    from producer.published import published_revision
     from producer.view.plan_page import plan_page
     from skillopt.config.load import load_plan
 

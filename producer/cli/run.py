@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from producer.cli.options import (
-    DEFAULT_STORE_NAME,
     DEFAULT_WORKERS,
     BackendsOption,
     CacheOption,
@@ -24,6 +23,7 @@ from producer.cli.options import (
     SpecArgument,
     StoreOption,
     WorkersOption,
+    default_store,
 )
 
 if TYPE_CHECKING:
@@ -47,10 +47,11 @@ def run(
     json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Train a skill here, to the end. The same command again continues, or shows what came of it.
+    """Train a skill to the end; the same command again continues.
 
-    Workers, coordinator and (without --redis) a private Redis are started and ended with the
-    command. Ctrl-C leaves nothing running; whatever is killed, nothing finished is paid twice.
+    A run that is finished is shown instead. Workers, coordinator and (without --redis) a private
+    Redis are started and ended with the command. Ctrl-C leaves nothing running; whatever is killed,
+    nothing finished is paid twice.
 
     Exit codes: 0 finished, 2 bad input, 3 budget used up, 4 failed, 130 interrupted.
 
@@ -59,10 +60,8 @@ def run(
       skillopt run my-skill/spec.yaml --workers 4 --set train.num_epochs=1
       skillopt run my-skill/spec.yaml --limit 4 --json
     """
-    import os
-
     from producer.cli.console import Terminal
-    from producer.embedded.simulators import published_revision
+    from producer.published import published_revision
     from producer.session import SessionOptions
     from skillopt.config.load import load_plan
 
@@ -101,16 +100,10 @@ def left_out(loaded: LoadedSpec, tasks: Sequence[str]) -> dict[str, str]:
     return dict.fromkeys(tasks, "left out by --leave-out")
 
 
-def default_store(spec: Path) -> Path:
-    return spec.resolve().parent / DEFAULT_STORE_NAME
-
-
 def run_and_report(
     loaded: LoadedSpec, options: SessionOptions, terminal: Terminal, *, new: bool = False
 ) -> None:
     """Run a loaded spec with a live view, then say what came of it; exits unless all is well."""
-    import os
-
     from producer.session import finished_before, replica_of
     from producer.summary import exit_code
     from producer.view.final import final_report
@@ -130,7 +123,8 @@ def run_and_report(
     run_dir = (options.store / "runs" / loaded.plan.run_id).resolve()
     here = {"run_dir": str(run_dir), "skill": str(loaded.skill_path)}
     summary = ended.summary.model_copy(update=here)
-    terminal.show(*final_report(summary, initial=state.plan.initial, best=state.texts[state.best]))
+    texts = {"initial": state.plan.initial, "best": state.texts[state.best]}
+    terminal.show(*final_report(summary, **texts, new=new))
     terminal.emit(summary.model_dump(mode="json"))
     code = exit_code(state)
     if code:

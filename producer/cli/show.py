@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from producer.cli.options import DEFAULT_STORE_NAME, JsonOption, RunArgument, StoreOption
+from producer.cli.options import (
+    DEFAULT_STORE_NAME,
+    JsonOption,
+    RunArgument,
+    StoreOption,
+    default_store,
+)
 
 if TYPE_CHECKING:
     from producer.run_folder import RunFolder
@@ -41,10 +47,11 @@ def show(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show a run: its scores and steps, or one step, epoch's end, task or call in full.
+    """Show a run: scores and steps, or one step, task or call in full.
 
-    A call is shown with the messages sent, the reply, each check with its reason, tokens, cost,
-    and whether it came from the cache or from which worker.
+    A call is shown with the messages sent, the reply, each check with its reason, what a model
+    that judges was asked and said, tokens, cost, and whether it came from the cache or from which
+    worker.
 
     Examples:
       skillopt show last --store my-skill/.skillopt
@@ -82,9 +89,9 @@ def open_run(reference: str, store: Path | None) -> RunFolder:
     path = Path(reference)
     if (path / "plan.json").is_file():
         return RunFolder(path)
-    if store is None and not Path(DEFAULT_STORE_NAME, "runs").is_dir():
+    if store is None and not (default_store() / "runs").is_dir():
         raise _no_store_here()
-    return find_run((store or Path(DEFAULT_STORE_NAME)) / "runs", reference)
+    return find_run((store or default_store()) / "runs", reference)
 
 
 def _no_store_here() -> InputError:

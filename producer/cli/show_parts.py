@@ -13,7 +13,7 @@ from producer.records import CallRecord, OptimizerRecord
 from producer.run_folder import RunFolder
 from producer.summary import Summary, summarize
 from producer.timeline import Part
-from producer.view.call_page import call_page
+from producer.view.call_page import attachment_line, call_page
 from producer.view.diff import skill_diff
 from producer.view.epoch_page import epoch_page, epoch_row
 from producer.view.printable import safe
@@ -88,11 +88,12 @@ def show_task(
 ) -> None:
     """Show every attempt at a task, or those of one step or one epoch's end."""
     state = folder.state()
-    known = [item.id for split in SPLITS for item in state.plan.splits.of(split)]
+    known = {item.id: item for split in SPLITS for item in state.plan.splits.of(split)}
     if task not in known:
         raise InputError(
-            f"run {state.run!r} has no task {task!r}; {did_you_mean(task, known, 'tasks')}"
+            f"run {state.run!r} has no task {task!r}; {did_you_mean(task, list(known), 'tasks')}"
         )
+    attachments = known[task].prompt.attachments
     if step is not None:
         _step_of(state, step)
     if epoch is not None:
@@ -102,6 +103,7 @@ def show_task(
     if task in state.left_out:
         why = state.left_out[task] or "no reason was given"
         terminal.show(safe(f"This task is left out of every comparison: {why}", "yellow"))
+    terminal.show(*map(attachment_line, attachments))
     if not records:
         where = f" in step {step}" if step is not None else ""
         where = f" at the end of epoch {epoch}" if epoch is not None else where
@@ -109,7 +111,17 @@ def show_task(
     for record in records:
         terminal.show(*call_page(record, priced=_priced(folder)), Text())
     shown = [record.model_dump(mode="json") for record in records]
-    terminal.emit({"run": state.run, "task": task, "step": step, "epoch": epoch, "records": shown})
+    files = [one.model_dump(mode="json") for one in attachments]
+    terminal.emit(
+        {
+            "run": state.run,
+            "task": task,
+            "step": step,
+            "epoch": epoch,
+            "attachments": files,
+            "records": shown,
+        }
+    )
 
 
 def show_call(terminal: Terminal, folder: RunFolder, job: str) -> None:

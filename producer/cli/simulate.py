@@ -37,7 +37,7 @@ _EXAMPLE = """backends:
 
 
 def simulate(context: typer.Context) -> None:
-    """Serve a simulated model over HTTP that follows the rules written in its prompt.
+    """Serve a simulated model over HTTP, to try things without a key.
 
     Example: skillopt simulate --port 8808 --latency-s 0.5 --error-rate 0.05
     """

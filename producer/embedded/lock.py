@@ -31,9 +31,11 @@ class LockHolder(BaseModel):
     started: datetime
     #: Start of the process in clock ticks since boot; tells it from a later one of that number.
     start_ticks: int | None = None
+    #: It only looks something up: whoever comes next waits for it instead of giving up.
+    brief: bool = False
 
     @classmethod
-    def this_process(cls, command: str) -> LockHolder:
+    def this_process(cls, command: str, *, brief: bool = False) -> LockHolder:
         pid = os.getpid()
         return cls(
             pid=pid,
@@ -41,6 +43,7 @@ class LockHolder(BaseModel):
             host=socket.gethostname(),
             started=datetime.now(UTC).replace(microsecond=0),
             start_ticks=start_ticks(pid),
+            brief=brief,
         )
 
     def may_be_alive(self) -> bool:
@@ -62,11 +65,14 @@ class StoreLock:
         self.store = store
 
     @classmethod
-    def acquire(cls, store: Store, *, command: str, wait_s: float = 15.0) -> StoreLock:
+    def acquire(
+        cls, store: Store, *, command: str, brief: bool = False, wait_s: float = 15.0
+    ) -> StoreLock:
         """Lock the store; `command` is shown to whoever finds it locked.
 
-        Raises StoreBusy without waiting if the holder is alive. A holder that died leaves guards
-        which are still ending its children: they are given `wait_s` to finish.
+        Raises StoreBusy without waiting if the holder is alive, unless it is a brief one. That,
+        and the guards of a holder that died, which are still ending its children, are given
+        `wait_s` to finish.
         """
         fd = _open(store)
         try:
@@ -75,12 +81,12 @@ class StoreLock:
                 holder = _read_holder(fd)
                 waited = time.monotonic() - began
                 if holder is not None and holder.may_be_alive():
-                    if waited >= DYING_S:
+                    if waited >= (wait_s if holder.brief else DYING_S):
                         raise StoreBusy(_busy_text(store, holder))
                 elif waited >= wait_s:
                     raise StoreBusy(_stuck_text(store, holder, wait_s))
                 time.sleep(POLL_S)
-            _write(fd, LockHolder.this_process(command).model_dump_json().encode())
+            _write(fd, LockHolder.this_process(command, brief=brief).model_dump_json().encode())
         except BaseException:
             os.close(fd)
             raise
@@ -112,6 +118,15 @@ class StoreLock:
         trace: TracebackType | None,
     ) -> None:
         self.release()
+
+
+def holder_of(store: Store) -> LockHolder | None:
+    """Say who uses a store now, without locking it; None if nobody (or nobody readable) does."""
+    try:
+        holder = LockHolder.model_validate_json(store.lock_path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return holder if holder.may_be_alive() else None
 
 
 def _open(store: Store) -> int:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from producer.embedded.lock import StoreLock
 from producer.embedded.logs import indented, last_lines, size_of
+from producer.embedded.readers import without_readers
 from producer.embedded.redis_binary import RedisBinary, find_redis_binary
 from producer.embedded.redis_probe import LOADING, PONG, ping
 from producer.embedded.server_version import claim_version
@@ -39,6 +40,8 @@ class ServerTiming:
     linger_s: float = 6.0
     #: From SIGTERM to SIGKILL.
     grace_s: float = 10.0
+    #: How long a stop waits for commands that are reading from the server.
+    readers_s: float = 5.0
 
 
 class RedisServer:
@@ -118,9 +121,11 @@ class RedisServer:
     def stop(self) -> None:
         """End the server and remove its socket. Idempotent."""
         if self._process is not None:
-            if self._process.poll() is None:
-                self._process.stop(self._timing.grace_s)
-            self._remove_traces()
+            running = self._process.poll() is None
+            with without_readers(self.store, wait_s=self._timing.readers_s if running else 0):
+                if running:
+                    self._process.stop(self._timing.grace_s)
+                self._remove_traces()
         if self.clients_fd >= 0:
             os.close(self._clients_read)
             os.close(self.clients_fd)

@@ -12,7 +12,7 @@ from skillopt.errors import EmbeddedError
 
 def claim_version(file: Path, binary: RedisBinary) -> None:
     """Record that `binary` is about to write the store; raises EmbeddedError if it is older."""
-    recorded = _read(file)
+    recorded = recorded_version(file)
     if recorded is not None and recorded > binary.version:
         raise EmbeddedError(
             f"store {str(file.parent.parent)!r} was last written by Redis "
@@ -29,7 +29,8 @@ def claim_version(file: Path, binary: RedisBinary) -> None:
         part.replace(file)
 
 
-def _read(file: Path) -> Version | None:
+def recorded_version(file: Path) -> Version | None:
+    """Give the version that last wrote a store; None if nothing did, EmbeddedError if garbled."""
     if not file.exists():
         return None
     text = file.read_text(encoding="utf-8", errors="replace")

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from producer.embedded.child import ChildSpec, StopOrder
+from producer.embedded.children import without_redis
 from producer.embedded.store import Store
 from producer.embedded.supervisor import Supervisor
 from skillopt.domain.backend import Backend
@@ -23,7 +24,7 @@ STARTUP_S = 20.0
 POLL_S = 0.02
 
 
-def published_revision(backend: Backend) -> str:
+def behaviour_of(backend: Backend) -> str:
     """Ask what a simulated backend is: the running one, or the one that would be started."""
     if backend.base_url is None:
         return read_options(backend.simulator).behaviour
@@ -81,7 +82,7 @@ def _spec(
             *(sys.executable, "-m", "skillopt.simulator", *flags),
             *("--port", str(port), "--port-file", str(port_file)),
         ),
-        env=env,
+        env=without_redis(env),
         log_path=store.logs_dir / f"simulator-{backend.name}.log",
         stop_order=StopOrder.SIMULATOR,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import tempfile
@@ -20,8 +19,7 @@ def socket_path(store: Store) -> Path:
 
     Raises EmbeddedError if the system's temporary folder makes the path too long.
     """
-    key = hashlib.sha256(f"{os.geteuid()}:{store.root}".encode(errors="surrogateescape"))
-    path = Path(tempfile.gettempdir()) / f"skillopt-{key.hexdigest()[:16]}" / "r.sock"
+    path = Path(tempfile.gettempdir()) / f"skillopt-{store.key[:16]}" / "r.sock"
     size = len(os.fsencode(path))
     if size > MAX_SOCKET_PATH_BYTES:
         raise EmbeddedError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +36,12 @@ class Store:
                 f"store {str(path)!r} cannot be written to ({reason}): {fix}"
             ) from error
         return store
+
+    @property
+    def key(self) -> str:
+        """Tells the store from every other of this machine, the same in every command of a user."""
+        named = f"{os.geteuid()}:{self.root}".encode(errors="surrogateescape")
+        return hashlib.sha256(named).hexdigest()
 
     @property
     def redis_dir(self) -> Path:

@@ -18,11 +18,13 @@ from skillopt.domain.events import Event, MetaLearned, Proposed, Reflected, Skip
 from skillopt.domain.jobs import OptimizeStage
 from skillopt.domain.messages import Message
 from skillopt.domain.outcome import LedgerLine
+from skillopt.domain.plan import RunPlan
 from skillopt.domain.results import Body, InvalidBody, JudgementBody, ReplyBody
 from skillopt.domain.run import RunState
 from skillopt.loop.decide import decide
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory, WantedJob
+from skillopt.loop.replies import reply_schema
 
 _REPAIR = " / repair"
 
@@ -120,7 +122,8 @@ def collect_optimizer(
         facts.given_up, facts.torn = frozenset(moment.before.given_up), False
         decide(moment.before, facts, recorder)
         asked += _with_items(recorder.asked, moment)
-    return [_record(stored, place, one) for one in _distinct(asked)]
+    plans = [moment.before.plan for moment in moments[:1]]
+    return [_record(plan, stored, place, one) for plan in plans for one in _distinct(asked)]
 
 
 def _with_items(asked: Sequence[_Asked], moment: Moment) -> Iterator[_Asked]:
@@ -163,7 +166,8 @@ def _distinct(asked: Sequence[_Asked]) -> Iterator[_Asked]:
         yield one if count == 1 else replace(one, label=f"{one.label} ({count})")
 
 
-def _record(stored: StoredCalls, place: Place, asked: _Asked) -> OptimizerRecord:
+def _record(plan: RunPlan, stored: StoredCalls, place: Place, asked: _Asked) -> OptimizerRecord:
+    optimizer = plan.backends["optimizer"]
     call = stored.call(asked.job) if asked.job else None
     body = call.body if call else None
     problem = "" if call else EXPIRED
@@ -181,4 +185,7 @@ def _record(stored: StoredCalls, place: Place, asked: _Asked) -> OptimizerRecord
         reply=body.text if isinstance(body, ReplyBody) else None,
         finish_reason=body.finish_reason if isinstance(body, ReplyBody) else None,
         receipt=call.receipt if call else None,
+        backend=optimizer.backend,
+        params=optimizer.at(asked.call).told,
+        reply_schema=reply_schema(asked.call, plan.settings).name,
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from producer.folder.stored import LinesOnly, StoredCalls
 from producer.records import RecordOutcome, RolloutRecord
-from skillopt.domain.item import Item, SplitName
+from skillopt.domain.item import Item, SplitName, asks_model
 from skillopt.domain.messages import Message
 from skillopt.domain.results import InvalidBody, JudgementBody, ReplyBody
 from skillopt.domain.run import RunState
@@ -57,8 +57,8 @@ def collect(
     """Record every attempt of an evaluation, in its order; one without a result is "missing"."""
     attempts = evaluation.attempts
     stored.load(jobs_of(evaluation))
-    sent = stored.sent(attempt.rollout for attempt in attempts)
-    return [_record(state, stored, a, scope, sent.get(a.rollout)) for a in attempts]
+    sent = stored.sent(jobs_of(evaluation))
+    return [_record(state, stored, attempt, scope, sent) for attempt in attempts]
 
 
 def jobs_of(evaluation: Evaluation) -> list[str]:
@@ -74,16 +74,18 @@ def _record(
     stored: StoredCalls,
     attempt: Attempt,
     scope: Scope,
-    messages: tuple[Message, ...] | None,
+    sent: Mapping[str, tuple[Message, ...]],
 ) -> RolloutRecord:
+    messages = sent.get(attempt.rollout)
     rollout = stored.call(attempt.rollout) if attempt.reply_line else None
     reply = rollout.body if rollout and isinstance(rollout.body, ReplyBody) else None
     judged = stored.call(attempt.judgement) if attempt.judgement else None
     judgement = judged.body if judged and isinstance(judged.body, JudgementBody) else None
+    asked = asks_model(attempt.item.judge)
     outcome, problem = _outcome(state, stored, attempt)
     if reply and messages is None and not problem:
         problem = NOT_SENT
-    line = attempt.judge_line
+    line, target = attempt.judge_line, state.plan.backends["target"]
     return RolloutRecord(
         stage=scope.stage,
         step=scope.step,
@@ -104,7 +106,11 @@ def _record(
         tools_called=reply.tools_called if reply else (),
         criteria=judgement.criteria if judgement else (),
         feedback=judgement.feedback if judgement else "",
+        judge_messages=sent.get(attempt.judgement or "") if asked else None,
+        judge_receipt=judged.receipt if judged and asked else None,
         receipt=rollout.receipt if rollout else None,
+        backend=target.backend,
+        params=target.told,
     )
 
 

@@ -73,9 +73,7 @@ class StoredCalls:
         blobs = {
             job: call.body.trajectory
             for job in jobs
-            if (call := self.call(job))
-            and isinstance(call.body, ReplyBody)
-            and call.body.trajectory
+            if (call := self.call(job)) and call.body.trajectory
         }
         found = self._ports.blobs.get(list(dict.fromkeys(blobs.values()))) if blobs else {}
         decoded: dict[str, tuple[Message, ...]] = {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import RenderableType
 from rich.rule import Rule
@@ -12,6 +14,7 @@ from producer.records import CallReceipt, CallRecord, OptimizerRecord, RolloutRe
 from producer.view import numbers
 from producer.view.printable import indented, one_line, printable, safe
 from skillopt.domain.fingerprint import short
+from skillopt.domain.item import Attachment
 from skillopt.domain.messages import Message
 from skillopt.domain.results import CriterionResult
 from skillopt.domain.usage import MICRO
@@ -41,7 +44,14 @@ def call_page(record: CallRecord, *, priced: bool = True) -> list[RenderableType
     parts += _reply(record)
     if isinstance(record, RolloutRecord):
         parts += _judgement(record)
+        parts += _asked_of_judge(record, priced=priced)
     return parts
+
+
+def attachment_line(attachment: Attachment) -> Text:
+    """Name a file that comes with a task."""
+    size = numbers.plural(attachment.size, "byte")
+    return safe(f"attachment {attachment.path}: {size}, {attachment.media_type}", "cyan")
 
 
 def receipt_words(receipt: CallReceipt | None, *, priced: bool = True) -> str:
@@ -55,7 +65,17 @@ def receipt_words(receipt: CallReceipt | None, *, priced: bool = True) -> str:
         f"{source}{worker} in {numbers.duration(receipt.seconds)}: "
         f"{numbers.plural(receipt.calls, 'call')}, {numbers.count(receipt.input_tokens)} tokens "
         f"in, {numbers.count(receipt.output_tokens)} out, {cost}"
+        f"{' (estimated: the provider reported no usage)' if receipt.estimated else ''}"
     )
+
+
+def params_words(params: Mapping[str, Any]) -> str:
+    """Name the parameters of a request."""
+    told = [
+        f"{name} {json.dumps(value) if isinstance(value, dict) else value}"
+        for name, value in params.items()
+    ]
+    return ", ".join(told) or "no parameters"
 
 
 def criteria_lines(criteria: Sequence[CriterionResult]) -> list[Text]:
@@ -80,7 +100,11 @@ def _title(record: CallRecord) -> str:
 
 def _facts(record: CallRecord) -> list[str]:
     facts = [f"outcome: {_OUTCOMES[record.outcome]}"]
+    if record.backend:
+        facts.append(f"backend: {record.backend}, {params_words(record.params)}")
     if isinstance(record, OptimizerRecord):
+        if record.reply_schema:
+            facts.append(f"reply form: {record.reply_schema}")
         facts.append(f"job: {record.job or 'unknown: its prompt can no longer be built'}")
         if record.items:
             facts.append(f"tasks shown: {', '.join(record.items)}")
@@ -107,6 +131,8 @@ def _messages(messages: Sequence[Message]) -> list[RenderableType]:
         parts.append(Text(f"[{title}]", style=_ROLE_STYLES[message.role]))
         if message.content:
             parts.append(indented(message.content))
+        for image in message.images:
+            parts.append(safe(f"  picture: {image.media_type}, {short(image.sha256)}", "cyan"))
         for call in message.tool_calls:
             parts.append(safe(f"  calls {call.name}({call.arguments})", "yellow"))
     return parts
@@ -133,3 +159,13 @@ def _judgement(record: RolloutRecord) -> list[RenderableType]:
         parts.append(Text("[feedback to the analyst]", style="bold"))
         parts.append(indented(record.feedback))
     return parts
+
+
+def _asked_of_judge(record: RolloutRecord, *, priced: bool) -> list[RenderableType]:
+    """Give the conversation with a judge that is a model; nothing for any other."""
+    if record.judge_receipt is None:
+        return []
+    words = receipt_words(record.judge_receipt, priced=priced)
+    parts: list[RenderableType] = [Text("[the judge's own calls]", style="bold")]
+    parts.append(safe(f"  {words}", "dim"))
+    return [*parts, *_messages(record.judge_messages or ())]

@@ -9,11 +9,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from producer.view import numbers
+from producer.view.backend_words import backend_object, backend_words
+from producer.view.call_page import params_words
+from producer.view.numbers import plural
 from producer.view.printable import safe
 from producer.view.stages import budget_words
+from skillopt.config.explain import DEFAULT
 from skillopt.config.load import LoadedSpec
-from skillopt.domain.backend import Backend
+from skillopt.domain.backend import Backend, BackendUse
 from skillopt.domain.fingerprint import short, text_hash
 from skillopt.domain.item import SPLITS
 from skillopt.domain.plan import RunPlan
@@ -40,15 +43,16 @@ def check_page(loaded: LoadedSpec) -> list[RenderableType]:
         "evolves": " and ".join(plan.evolving),
         "prompts": ", ".join(_own_templates(plan)) or "packaged",
         "tasks": ", ".join(f"{split} {len(plan.splits.of(split))}" for split in SPLITS),
+        **_attachment_row(plan),
         "steps": (
             f"{total_steps(plan)} ({plan.settings.train.num_epochs} epochs of "
-            f"{steps_per_epoch(plan)}, at most {_counted(_tasks_per_step(plan), 'task')} each)"
+            f"{steps_per_epoch(plan)}, at most {plural(_tasks_per_step(plan), 'task')} each)"
         ),
         "gate": _gate_words(plan),
     }
     for role, use in plan.backends.items():
-        rows[role] = backend_words(loaded.backends[use.backend])
-    rows["budget"] = budget_words(plan.budget)
+        rows[role] = _use_words(loaded, use)
+    rows["budget"] = budget_words(plan.budget) + _payer_words(plan)
     rows["run"] = plan.run_id
     for name, value in rows.items():
         table.add_row(name, safe(value))
@@ -73,13 +77,16 @@ def check_object(loaded: LoadedSpec) -> dict[str, Any]:
         "evolve": plan.settings.evolve,
         "prompts": _own_templates(plan),
         "tasks": {split: len(plan.splits.of(split)) for split in SPLITS},
+        "attachments": _attachments(plan),
         "steps": total_steps(plan),
         "gates": planned_gates(plan),
         "backends": {
-            role: _backend_object(loaded.backends[use.backend])
+            role: _use_object(loaded.backends[use.backend], use)
             for role, use in plan.backends.items()
         },
         "budget": plan.budget.model_dump(mode="json"),
+        "owner": plan.owner or None,
+        "team": plan.team or None,
         "warnings": list(loaded.warnings),
         "lint": list(loaded.lint),
     }
@@ -112,7 +119,7 @@ def explain_object(loaded: LoadedSpec) -> dict[str, Any]:
 
 def _skill_words(loaded: LoadedSpec) -> str:
     plan = loaded.plan
-    beside = "" if plan.files is None else f", {_counted(len(plan.files), 'file')} beside it"
+    beside = "" if plan.files is None else f", {plural(len(plan.files), 'file')} beside it"
     name = short(plan.skill_hash(plan.skill))
     return f"{loaded.skill_path} ({name}, {len(plan.skill):,} characters{beside})"
 
@@ -123,10 +130,36 @@ def _memory_words(plan: RunPlan) -> str:
     return f"{len(plan.memory):,} characters" if plan.memory else "starts empty"
 
 
+def _payer_words(plan: RunPlan) -> str:
+    """Name whose budgets pay beside the run's own."""
+    payers = {"owner": plan.owner, "team": plan.team}
+    named = [f"{kind} {name!r}" for kind, name in payers.items() if name]
+    return f"; {' and '.join(named)} may allow less" if named else ""
+
+
 def _own_templates(plan: RunPlan) -> list[str]:
     """Name the templates that are not the packaged ones."""
     ours = packaged()
     return sorted(name for name, text in plan.templates.items() if ours.get(name) != text)
+
+
+def _attachments(plan: RunPlan) -> dict[str, int]:
+    """Count the tasks with files, and their files, each content once."""
+    items = (item for split in SPLITS for item in plan.splits.of(split))
+    files = plan.splits.attachments.values()
+    return {
+        "tasks": sum(bool(item.prompt.attachments) for item in items),
+        "files": len(files),
+        "bytes": sum(one.size for one in files),
+    }
+
+
+def _attachment_row(plan: RunPlan) -> dict[str, str]:
+    counted = _attachments(plan)
+    if not counted["files"]:
+        return {}
+    size = f"{plural(counted['files'], 'file')}, {plural(counted['bytes'], 'byte')}"
+    return {"attachments": f"{size}, with {plural(counted['tasks'], 'task')}"}
 
 
 def _gate_words(plan: RunPlan) -> str:
@@ -135,11 +168,11 @@ def _gate_words(plan: RunPlan) -> str:
     if settings.samples > 1:
         words.append(f"{settings.samples} samples of each task")
     if settings.significance is not None:
-        gates = _counted(planned_gates(plan), "gate")
+        gates = plural(planned_gates(plan), "gate")
         words.append(f"significance {settings.significance:g} over {gates}")
     if settings.no_regression:
         protected = len(protected_tasks(settings.no_regression, plan.splits.val))
-        words.append(f"no regression of {_counted(protected, 'task')}")
+        words.append(f"no regression of {plural(protected, 'task')}")
     if not settings.use_gate:
         words.append("every candidate is kept")
     return ", ".join(words)
@@ -150,32 +183,22 @@ def _tasks_per_step(plan: RunPlan) -> int:
     return min(train.batch_size * train.accumulation, len(plan.splits.train))
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def _use_words(loaded: LoadedSpec, use: BackendUse) -> str:
+    """Say what plays a role, and what the role or its stages change of it."""
+    words = [backend_words(loaded.backends[use.backend])]
+    if use.params is not None:
+        words.append(f"with {params_words(use.told)}")
+    words += [f"{stage} with {params_words(at.told)}" for stage, at in use.stages.items()]
+    origin = loaded.explained[f"model.{use.role}"].origin
+    if use.role == "judge" and origin.startswith(DEFAULT):
+        words.append("as the optimizer: model.judge is not set")
+    return "; ".join(words)
 
 
-def backend_words(backend: Backend) -> str:
-    where = f" at {backend.base_url}" if backend.base_url else ""
-    if backend.azure:
-        where = f" at {', '.join(one.url for one in backend.azure.endpoints)}"
-    return f"{backend.name}: {backend.kind}, model {backend.model}{where}, {price_words(backend)}"
-
-
-def price_words(backend: Backend) -> str:
-    """Say what a backend costs; one without a price is not free."""
-    if backend.price is None:
-        return "subscription, not priced" if backend.subscription else numbers.NOT_PRICED
-    if not (backend.price.input or backend.price.output):
-        return "free"
-    return f"${backend.price.input:g} in, ${backend.price.output:g} out per million tokens"
-
-
-def _backend_object(backend: Backend) -> dict[str, Any]:
-    return {
-        "name": backend.name,
-        "kind": backend.kind,
-        "model": backend.model,
-        "fingerprint": backend.fingerprint,
-        "price": backend.price.model_dump(mode="json") if backend.price else None,
-        "subscription": backend.subscription,
+def _use_object(backend: Backend, use: BackendUse) -> dict[str, Any]:
+    stages = {
+        stage: {"fingerprint": at.fingerprint, "params": at.told}
+        for stage, at in use.stages.items()
     }
+    used = {"fingerprint": use.fingerprint, "params": use.told, "stages": stages}
+    return backend_object(backend) | used

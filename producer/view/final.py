@@ -18,11 +18,16 @@ _SEVERAL_SAMPLES = " Each has several samples, which count for as much as tasks 
 
 
 def final_report(
-    summary: Summary, *, initial: Documents | None = None, best: Documents | None = None
+    summary: Summary,
+    *,
+    initial: Documents | None = None,
+    best: Documents | None = None,
+    new: bool = False,
 ) -> list[RenderableType]:
     """Give the end of a run: state and reason, scores, work done, change, where it all is.
 
-    Without `initial` and `best` no difference is shown.
+    Without `initial` and `best` no difference is shown. `new`: the command was told to start a
+    further run, so that giving it again would not continue this one.
     """
     parts: list[RenderableType] = [Text(), _headline(summary), Text(), score_table(summary)]
     parts.append(Text(_interval_note(summary), style="dim"))
@@ -40,7 +45,8 @@ def final_report(
         ]
     parts += [Text(), safe(f"Run folder: {summary.run_dir}", "bold")]
     if summary.state != "finished":
-        parts.append(Text("The same command continues this run.", style="cyan"))
+        again = "The same command without --new" if new else "The same command"
+        parts.append(Text(f"{again} continues this run.", style="cyan"))
     return parts
 
 
@@ -57,15 +63,21 @@ def work_lines(summary: Summary) -> list[str]:
     )
     if summary.new_calls:
         lines[-1] += f"; by this command {numbers.count(summary.new_calls)}"
+    estimated = f" ({numbers.count(tokens.estimated)} estimated)" if tokens.estimated else ""
     lines.append(
-        f"Tokens: {numbers.count(tokens.input)} in, {numbers.count(tokens.output)} out; "
+        f"Tokens: {numbers.count(tokens.input)} in, {numbers.count(tokens.output)} out{estimated}; "
         f"cost: {numbers.dollars(summary.cost_usd)}; time: {numbers.duration(summary.seconds)}"
     )
     if summary.repaid_calls:
         lines.append(f"Paid again after a loss: {numbers.plural(summary.repaid_calls, 'call')}")
     if summary.unconfirmed_calls:
         calls_words = numbers.plural(summary.unconfirmed_calls, "call")
-        lines.append(f"Unconfirmed: {calls_words} counted at their estimate")
+        more = f"{numbers.count(summary.unconfirmed_tokens)} tokens"
+        if summary.unconfirmed_usd is not None:
+            more += f" and {numbers.dollars(summary.unconfirmed_usd)}"
+        lines.append(
+            f"Unconfirmed: {calls_words} without an answer; budgets count up to {more} for them"
+        )
     return lines
 
 

@@ -86,6 +86,15 @@ def test_explain_as_json_has_every_key_with_value_and_origin(spec, capsys):
     assert explained["budget.max_usd"] == {"value": None, "origin": "default"}
 
 
+def test_who_pays_beside_the_run_is_shown(spec, capsys, monkeypatch):
+    monkeypatch.setenv("SKILLOPT_OWNER", "alice")
+    assert check(spec, "--set", "team=blue") == 0
+    assert "no limit; owner 'alice' and team 'blue' may allow less" in capsys.readouterr().out
+    assert check(spec, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["owner"], told["team"]) == ("alice", None)
+
+
 def test_documents_prompts_and_gate_are_shown(spec, capsys):
     (spec.parent / "M.md").write_text("# Facts\n")
     (spec.parent / "prompts").mkdir()

@@ -133,9 +133,19 @@ def test_help_lists_the_groups_in_order(capsys):
     assert err == ""
 
 
-def test_no_command_shows_the_help_and_is_an_error(capsys):
-    assert main.run_command([]) == 2
-    assert "Usage: skillopt" in capsys.readouterr().out
+def test_help_takes_one_line_for_each_command(capsys):
+    main.run_command(["--help"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+    listed = [row.strip("│ ").split(" ")[0] for row in rows if "--" not in row]
+    assert listed == [name for _, name, _ in (*main.COMMANDS, *main.GROUPS)]
+
+
+@pytest.mark.parametrize("group", [[], ["budget"], ["cache"]])
+def test_no_command_shows_the_help_and_is_an_error(capsys, group):
+    assert main.run_command(group) == 2
+    out, err = capsys.readouterr()
+    assert f"Usage: {' '.join(['skillopt', *group])}" in out
+    assert err == ""
 
 
 @pytest.mark.parametrize("name", [name for _, name, _ in main.COMMANDS])

@@ -69,9 +69,13 @@ def test_caps_are_in_force_before_a_coordinator_can_see_the_run():
             order.append("caps")
             bench.state.budgets.set_caps(run, caps)
 
+        def join(self, run: str, *, owner: str, team: str) -> None:
+            order.append("payers")
+            bench.state.budgets.join(run, owner=owner, team=team)
+
     state = replace(bench.state, runs=cast(Any, Runs()), budgets=cast(Any, Budgets()))
     submit(state, budget_plan(max_calls=3), meta={}, wait=lambda seconds: None)
-    assert order == ["caps", "create"]
+    assert order == ["payers", "caps", "create"]
 
 
 @pytest.mark.parametrize(

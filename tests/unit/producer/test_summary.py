@@ -51,7 +51,7 @@ def test_a_finished_run_reports_every_figure():
     assert summary.best.test.n == 2
     assert summary.final.step >= summary.best.step >= 1
     assert summary.calls.model_dump() == {"target": 20, "optimizer": 5, "judge": 0, "total": 25}
-    assert summary.tokens.model_dump() == {"input": 900, "output": 100}
+    assert summary.tokens.model_dump() == {"input": 900, "output": 100, "estimated": 0}
     assert (summary.executions, summary.repaid_calls, summary.unconfirmed_calls) == (26, 1, 2)
     assert summary.cost_usd == 1.5
     assert summary.reason == f"all {len(run.state.steps)} steps are done"

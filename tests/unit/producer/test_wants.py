@@ -36,7 +36,9 @@ def lose_easy_gate_messages(bench: Bench) -> None:
     )
 
 
-def still_waited_for(bench: Bench, plan: RunPlan, state: RunState) -> list[str]:
+def still_waited_for(
+    bench: Bench, plan: RunPlan, state: RunState, by: str | None = None
+) -> list[str]:
     facts = LedgerFacts(
         plan.run_id,
         bench.state.runs.ledger(plan.run_id),
@@ -46,7 +48,7 @@ def still_waited_for(bench: Bench, plan: RunPlan, state: RunState) -> list[str]:
     open_jobs = left_open(state, facts, JobFactory(plan, plan.run_id))
     assert open_jobs, "the last gate left something open"
     claims = {
-        job: bench.state.claims.claim(job, run=plan.run_id, owner="w", lane="normal")
+        job: bench.state.claims.claim(job, run=by or plan.run_id, owner="w", lane="normal")
         for job in open_jobs
     }
     return [job for job, claim in claims.items() if claim.status is not ClaimStatus.UNWANTED]
@@ -82,7 +84,8 @@ def test_what_another_run_waits_for_stays_wanted():
     bench.state.board.unwant = unwant  # type: ignore[method-assign]
     bench.stop.clear()
     state = bench.run(plan)
-    assert still_waited_for(bench, plan, state)
+    assert still_waited_for(bench, plan, state) == []
+    assert still_waited_for(bench, plan, state, by=other.run_id)
 
 
 def test_a_coordinator_that_takes_over_lets_go_of_what_its_predecessor_left():

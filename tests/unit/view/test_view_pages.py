@@ -63,6 +63,11 @@ def test_what_was_not_measured_is_a_dash():
     assert "The same command continues this run." in text
 
 
+def test_a_further_run_is_not_continued_by_asking_for_a_further_one():
+    text = squeezed(shown(*final_report(summary(state(upto=2)), new=True)))
+    assert "The same command without --new continues this run." in text
+
+
 def test_partial_coverage_is_shown_beside_n():
     of = plan()
     partial = events(of)[1].model_copy(
@@ -198,10 +203,17 @@ def test_an_optimizer_call_names_its_stage_and_tasks():
         job="c" * 64,
         items=("t1", "t2"),
         reply="{}",
+        backend="gpt",
+        params={"temperature": 0.2, "extra_body": {"top_k": 1}},
+        reply_schema="reflect_failure-patch",
     )
     text = shown(*call_page(record))
     assert "step 1 / reflect failure 0" in text
     assert "tasks shown: t1, t2" in text
+    assert 'backend: gpt, temperature 0.2, extra_body {"top_k": 1}' in text
+    assert "reply form: reflect_failure-patch" in text
+    bare = record.model_copy(update={"params": {}})
+    assert "backend: gpt, no parameters" in shown(*call_page(bare))
 
 
 # --- difference and curve -----------------------------------------------------------------------
