@@ -12,7 +12,6 @@ from skillopt.domain.backend import BackendUse
 from skillopt.domain.events import Event, RunCreated, encode_event
 from skillopt.domain.fingerprint import sha256_hex
 from skillopt.domain.item import ExactJudge, Item, Splits, TaskPrompt
-from skillopt.domain.jobs import JudgeSpec
 from skillopt.domain.messages import Message, decode_messages
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.plan import RunPlan
@@ -105,11 +104,13 @@ class Store:
             claims=none,
             results=cast(Any, Results()),
             blobs=cast(Any, Blobs()),
+            cache=none,
             runs=none,
             doorbell=none,
             budgets=none,
             throttle=none,
             fleet=none,
+            server=none,
         )
 
     def read(self, sha: str) -> bytes:
@@ -220,7 +221,7 @@ class ScriptedRun:
             self.store.put(blob)
         models = self.models or Models(self.filtered, self.garbles, self.repairs)
         body = models.answer(job.spec, self.store)
-        calls = 0 if isinstance(job.spec, JudgeSpec) else 1
+        calls = 0 if job.spec.backend is None else 1
         done = finished_job(job.id, body, payer=self.run_id, calls=calls)
         self.ledger[job.id] = LedgerLine.model_validate_json(done.line)
         self.store.results[job.id] = StoredResult(done.line, done.body, done.receipt)

@@ -62,6 +62,7 @@ def test_a_target_behind_the_messages_api_is_trained(tmp_path: Path) -> None:
     assert summary["tokens"] == {
         "input": stats["tokens"]["prompt"],
         "output": stats["tokens"]["completion"],
+        "estimated": 0,
     }
     assert code == 0
     assert again["new_calls"] == 0

@@ -82,6 +82,7 @@ def test_a_run_goes_on_at_the_endpoint_that_works(tmp_path: Path) -> None:
     assert summary["tokens"] == {
         "input": stats["tokens"]["prompt"],
         "output": stats["tokens"]["completion"],
+        "estimated": 0,
     }
     stored = b"".join(p.read_bytes() for p in (tmp_path / ".skillopt").rglob("*") if p.is_file())
     assert KEY_A.encode() not in stored

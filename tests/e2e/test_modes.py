@@ -45,7 +45,7 @@ def test_patches_on_a_linear_schedule_with_gated_guidance_and_a_meta_skill(tmp_p
     run = train(
         tmp_path,
         {
-            "train": {"num_epochs": 3, "batch_size": 8, "seed": 3},
+            "train": {"num_epochs": 3, "batch_size": 8, "seed": 1},
             "gradient": {"minibatch_size": 4},
             "optimizer": {"learning_rate": 3, "min_learning_rate": 1, "lr_scheduler": "linear"},
         },

@@ -90,7 +90,8 @@ def test_blame_traces_each_line_to_its_step_its_tasks_and_its_gain(trained: Trai
             assert line["gain"] == pytest.approx(brought.candidate_score - brought.current_score)
             assert line["verdict"] == "accept"
             assert line["tasks"]
-    brought = {(line["step"], line["source"]) for line in lines if line["text"].startswith("- ")}
+    rules = [line for line in lines if line["text"].startswith("- ") and line["step"]]
+    brought = {(line["step"], line["source"]) for line in rules}
     assert brought == {(1, "step"), (2, "step"), (2, "slow_update")}
     [compared] = trained.all(Compared)
     guided = next(line for line in lines if line["source"] == "slow_update")

@@ -13,7 +13,7 @@ from notes_benchmark import write_benchmark
 from scripted_run import ScriptedRun
 from simulated_models import SimulatedModels
 
-from producer.embedded.simulators import published_revision
+from producer.published import published_revision
 from producer.records import CallRecord, OptimizerRecord, RolloutRecord
 from producer.run_folder import RunFolder
 from skillopt.config.load import load_plan
