@@ -27,6 +27,12 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--name", default="1", help="distinguishes workers of one backend")
     parser.add_argument("--concurrency", type=_positive, default=8, help="jobs at a time")
     parser.add_argument("--quarantine", action="store_true", help="serve suspected poison alone")
+    parser.add_argument(
+        "--health-file",
+        type=Path,
+        metavar="PATH",
+        help="where to say how it is; `python -m skillopt.health [--ready] PATH` asks",
+    )
     options = parser.parse_args(argv)
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -49,11 +55,17 @@ def main(argv: list[str] | None = None) -> int:
             policy=override(RetryPolicy(), "SKILLOPT_RETRY_", os.environ),
             environ=os.environ,
         )
+        queue = queue_of(options.backend, quarantine=options.quarantine)
+        return serve(
+            container,
+            broker_url(url),
+            queue=queue,
+            concurrency=concurrency,
+            health_path=options.health_file,
+        )
     except SkillOptError as error:
         logging.getLogger(__name__).error("%s", error)
         return 2
-    queue = queue_of(options.backend, quarantine=options.quarantine)
-    return serve(container, broker_url(url), queue=queue, concurrency=concurrency)
 
 
 def _backend(name: str, catalogue: Path) -> Backend:

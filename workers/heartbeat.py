@@ -4,51 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import StrEnum
 
 from skillopt.errors import StateUnavailable
 from skillopt.state.ports import RenewStatus, State, ThrottleScope, WorkerInfo
+from workers.held import Held, Stop
 
 log = logging.getLogger(__name__)
-
-
-class Stop(StrEnum):
-    """Why a job is told to stop."""
-
-    LOST = "lost"
-    ABANDONED = "abandoned"
-    DRAINING = "draining"
-
-
-@dataclass
-class Held:
-    """A job this process works on."""
-
-    job: str
-    owner: str
-    run: str
-    #: Calls in flight: each has a reservation and a slot of this name.
-    reservations: set[str] = field(default_factory=set)
-    stop: Stop | None = None
-    #: Set together with `stop`; waiting on it is how a job sleeps.
-    stopped: threading.Event = field(default_factory=threading.Event)
-    #: Cancels the model call in flight.
-    cancel: Callable[[], object] | None = None
-
-    def wait_no_more(self) -> None:
-        """Let a call in flight finish, but neither wait nor try again after it."""
-        self.stopped.set()
-
-    def tell_to_stop(self, why: Stop) -> None:
-        """Stop before the next call. A call in flight is paid already: it is cut off only if
-        nobody wants it or the process must go; a lost lease still lets its result be offered.
-        """
-        self.stop = self.stop or why
-        self.stopped.set()
-        if self.cancel is not None and why is not Stop.LOST:
-            self.cancel()
 
 
 class Heartbeat:
@@ -62,14 +25,24 @@ class Heartbeat:
         self._scope = scope
         self._period_s = period_s
         self._held: dict[str, Held] = {}
+        self._may_announce: Callable[[], bool] = lambda: True
+        #: Beats so far; when all of one last reached the state; whether the last one did not
+        #: because the state is away (or full: it answers, but takes nothing).
+        self.beats = 0
+        self.current_at: float | None = None
+        self.state_away = False
         # Reentrant: the signal that starts a drain may interrupt the thread that holds it.
         self._lock = threading.RLock()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="heartbeat", daemon=True)
 
-    def start(self) -> None:
-        """Begin to beat; once is enough, however often the broker is connected anew."""
+    def start(self, consuming: Callable[[], bool] = lambda: True) -> None:
+        """Begin to beat; once is enough, however often the broker is connected anew.
+
+        The worker is announced only while it is `consuming`: who merely lives is no help.
+        """
         if self._thread.ident is None:
+            self._may_announce = consuming
             self._beat()
             self._thread.start()
 
@@ -104,19 +77,30 @@ class Heartbeat:
             self._beat()
 
     def _beat(self) -> None:
+        self._beat_parts()
+        self.beats += 1
+
+    def _beat_parts(self) -> None:
+        whole = True
         for part in (self._announce, self._renew_leases, self._renew_reservations):
             try:
                 part()
             except StateUnavailable as error:
                 # Leases outlast a few missed beats; what lapses is sent again, nothing is lost.
                 log.warning("heartbeat missed: %s", error, extra={"event": "heartbeat_missed"})
+                self.state_away = True
                 return
             except Exception:
                 # A heart that stops lets every lease lapse: one bad value must not stop it.
                 log.exception("heartbeat failed", extra={"event": "heartbeat_failed"})
+                whole = False
+        self.state_away = False
+        if whole:
+            self.current_at = time.monotonic()
 
     def _announce(self) -> None:
-        self._state.fleet.announce(self._info)
+        if self._may_announce():
+            self._state.fleet.announce(self._info)
 
     def _renew_leases(self) -> None:
         by_job = {held.job: held for held in self.held()}

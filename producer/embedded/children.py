@@ -60,13 +60,16 @@ def without_redis(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def coordinator(store: Store, run: str, env: Mapping[str, str]) -> ChildSpec:
+    health = store.health_dir / "coordinator"
     return ChildSpec(
         name="coordinator",
         argv=(
             *(sys.executable, "-m", "producer.coordinator"),
             *("--runs-dir", str(store.runs_dir), "--run", run),
+            *("--health-file", str(health)),
         ),
         env=env,
+        health_path=health,
         log_path=store.logs_dir / "coordinator.log",
         stop_order=StopOrder.COORDINATOR,
     )
@@ -86,14 +89,17 @@ def worker(
     lane = ("--quarantine",) if quarantine else ()
     # Other stores of this machine may have workers of the same backend on a shared Redis.
     announced = f"{number}-{store.key[:8]}"
+    health = store.health_dir / name
     return ChildSpec(
         name=name,
         argv=(
             *(sys.executable, "-m", "workers"),
             *("--backend", backend.name, "--backends", str(catalogue)),
             *("--name", announced, "--concurrency", str(concurrency), *lane),
+            *("--health-file", str(health)),
         ),
         env=env,
+        health_path=health,
         log_path=store.logs_dir / f"{name}.log",
         stop_order=StopOrder.WORKER,
     )

@@ -76,13 +76,16 @@ def _spec(
         for name, value in backend.simulator.items()
         for part in (f"--{name.replace('_', '-')}", str(value))
     ]
+    health = store.health_dir / f"simulator-{backend.name}"
     return ChildSpec(
         name=f"simulator-{backend.name}",
         argv=(
             *(sys.executable, "-m", "skillopt.simulator", *flags),
             *("--port", str(port), "--port-file", str(port_file)),
+            *("--health-file", str(health)),
         ),
         env=without_redis(env),
+        health_path=health,
         log_path=store.logs_dir / f"simulator-{backend.name}.log",
         stop_order=StopOrder.SIMULATOR,
     )

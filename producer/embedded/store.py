@@ -56,5 +56,10 @@ class Store:
         return self.root / "logs"
 
     @property
+    def health_dir(self) -> Path:
+        """Where the processes of a command say how they are."""
+        return self.root / "health"
+
+    @property
     def lock_path(self) -> Path:
         return self.root / "lock"

@@ -14,10 +14,17 @@ from producer.embedded.child import (
     DEFAULT_RESTART_RULE,
     Child,
     ChildSpec,
+    Death,
     RestartRule,
     launch_under_guard,
 )
 from producer.embedded.redis_server import RedisServer
+from producer.embedded.silence import (
+    DEFAULT_SILENCE_RULE,
+    HealthSilence,
+    ServerSilence,
+    SilenceRule,
+)
 from skillopt.guarded import GuardedProcess, GuardTerms
 
 POLL_S = 0.05
@@ -34,14 +41,6 @@ class StopRule:
     orphan_grace_s: float = 5.0
 
 
-@dataclass(frozen=True)
-class Death:
-    """A child that ended, and the exit code its guard gave."""
-
-    name: str
-    code: int
-
-
 class Supervisor:
     """Owns named children and, if given, the Redis server they use.
 
@@ -55,16 +54,25 @@ class Supervisor:
         *,
         restart: RestartRule = DEFAULT_RESTART_RULE,
         stop: StopRule = StopRule(),
+        silence: SilenceRule = DEFAULT_SILENCE_RULE,
     ) -> None:
         self._server = server
         self._restart_rule = restart
         self._stop_rule = stop
+        self._silence_rule = silence
         self._children: dict[str, Child] = {}
         self._specs: list[ChildSpec] = []
         self._stopped = False
+        self._server_signs: ServerSilence | None = None
         if server is not None:
+            self._server_signs = ServerSilence(server.socket, silence)
             self._children[REDIS] = Child(
-                REDIS, server.launch, server.process, log_path=server.log_path, rule=restart
+                REDIS,
+                server.launch,
+                server.process,
+                log_path=server.log_path,
+                rule=restart,
+                silence=self._server_signs,
             )
 
     def start(self, spec: ChildSpec) -> None:
@@ -77,20 +85,30 @@ class Supervisor:
         terms = GuardTerms(grace_s=self._stop_rule.orphan_grace_s, hold_fds=hold)
         launch = partial(launch_under_guard, spec, terms)
         rule = self._restart_rule if spec.restart else None
+        signs = None
+        if spec.health_path is not None:
+            signs = HealthSilence(spec.health_path, self._silence_rule)
+            signs.forget()
         self._children[spec.name] = Child(
-            spec.name, launch, launch(), log_path=spec.log_path, rule=rule
+            spec.name, launch, launch(), log_path=spec.log_path, rule=rule, silence=signs
         )
         self._specs.append(spec)
 
     def poll(self) -> list[Death]:
         """Start dead children again when their delay has passed; returns the deaths just seen.
 
-        Raises EmbeddedError, naming the child and quoting its log, on a crash loop.
+        A child that hangs is killed, which is a death like any other. Raises EmbeddedError, naming
+        the child and quoting its log, on a crash loop.
         """
         if self._stopped:
             return []
-        codes = [(child.name, child.poll()) for child in self._children.values()]
-        return [Death(name, code) for name, code in codes if code is not None]
+        deaths = [child.poll() for child in self._children.values()]
+        return [death for death in deaths if death is not None]
+
+    @property
+    def server_is_silent(self) -> bool:
+        """Whether our server did not answer when `poll` last asked: so whoever asks it waits."""
+        return self._server_signs is not None and self._server_signs.silent
 
     def process(self, name: str) -> GuardedProcess:
         """The present process of a child (of the server: `"redis"`)."""

@@ -22,10 +22,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         flag = f"--{name.replace('_', '-')}"
         parser.add_argument(flag, dest=name, default=argparse.SUPPRESS, help=field.description)
     parser.add_argument("--port-file", type=Path, help="file that receives the port in use")
+    parser.add_argument(
+        "--health-file",
+        type=Path,
+        help="file that says how it is; `python -m skillopt.health PATH` asks",
+    )
     given = vars(parser.parse_args(arguments))
-    port_file = given.pop("port_file")
+    port_file, health = given.pop("port_file"), given.pop("health_file")
     try:
-        serve(read_options(given), port_file=port_file, on_start=_announce)
+        serve(read_options(given), port_file=port_file, health_path=health, on_start=_announce)
     except ConfigError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

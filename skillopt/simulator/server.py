@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -15,6 +15,7 @@ from queue import SimpleQueue
 from aiohttp import web
 
 from skillopt.errors import ConfigError
+from skillopt.health import Condition, HealthFile
 from skillopt.simulator.app import make_app
 from skillopt.simulator.options import SimulatorOptions
 
@@ -22,6 +23,10 @@ __all__ = ["Address", "make_app", "running", "serve"]
 
 #: Calls still hanging when the server stops are cut after this long.
 _SHUTDOWN_S = 0.1
+
+#: How often the server says that it is well, and when silence means that it hangs.
+_HEALTH_S = 1.0
+_HEALTH_STALE_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -46,14 +51,15 @@ def serve(
     options: SimulatorOptions,
     *,
     port_file: Path | None = None,
+    health_path: Path | None = None,
     on_start: Callable[[Address], None] | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM. Raises ConfigError if the address is taken.
 
     Once it listens, the port is written to `port_file` (whole or not at all) and `on_start` is
-    called.
+    called. While its event loop turns, it says so in the file `health_path`.
     """
-    asyncio.run(_serve_until_signal(options, port_file, on_start))
+    asyncio.run(_serve_until_signal(options, port_file, health_path, on_start))
 
 
 @contextmanager
@@ -90,6 +96,7 @@ def running(options: SimulatorOptions | None = None) -> Iterator[Address]:
 async def _serve_until_signal(
     options: SimulatorOptions,
     port_file: Path | None,
+    health_path: Path | None,
     on_start: Callable[[Address], None] | None,
 ) -> None:
     stop = asyncio.Event()
@@ -107,7 +114,19 @@ async def _serve_until_signal(
                 ) from error
         if on_start is not None:
             on_start(address)
-        await stop.wait()
+        if health_path is None:
+            await stop.wait()
+        else:
+            await _serve_and_report(HealthFile(health_path, "simulator", _HEALTH_STALE_S), stop)
+
+
+async def _serve_and_report(health: HealthFile, stop: asyncio.Event) -> None:
+    health.write(Condition())
+    while not stop.is_set():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), _HEALTH_S)
+        health.try_to_write(Condition())
+    health.remove()
 
 
 @asynccontextmanager

@@ -112,6 +112,21 @@ def test_sixth_death_within_the_window_is_a_crash_loop():
     assert record.note(29.0, lived_s=4.0) is None
 
 
+def test_sixth_death_in_a_row_without_being_ready_is_a_crash_loop_however_slow():
+    record = DeathRecord(RestartRule())
+    ends = [record.note(100.0 * n, lived_s=60.0, was_ready=n == 0) for n in range(6)]
+    assert ends == [0.2, 0.4, 0.8, 1.6, 3.2, 5.0]
+    assert record.crash_loop is None
+    assert record.note(600.0, lived_s=60.0, was_ready=False) is None
+    assert record.crash_loop == "6 times in a row and was never ready in between"
+
+
+def test_being_ready_once_is_a_new_beginning():
+    record = DeathRecord(RestartRule())
+    for n in range(40):
+        assert record.note(100.0 * n, lived_s=1.0, was_ready=n % 6 == 5) is not None
+
+
 def test_child_that_need_not_run_again_is_left_ended(tmp_path):
     deaths: list[Death] = []
     with Supervisor(restart=FAST) as supervisor:
