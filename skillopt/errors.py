@@ -10,6 +10,7 @@
     │   ├── StaleVersion       the log moved on since it was read
     │   ├── StateUnavailable   Redis cannot be reached
     │   └── StateCorrupt       a stored value is not what its key promises
+    │       └── NotUnderstood  whole, but written by another version
     ├── CallError              one model call failed for reasons outside the model
     │   ├── RateLimited · ServerFailed · CallTimeout · ConnectionFailed     retryable
     │   ├── AuthFailed · UnknownModel · BadRequest                          fatal for the backend
@@ -19,6 +20,7 @@
     │   └── Throttled · EndpointDown                                        not sent: given back
     ├── ReplyError             the model's reply does not have the form it was asked for
     ├── WireError              a queue message that this version does not understand
+    ├── Incompatible           a job for a worker of another version: the run waits for one
     └── EmbeddedError          a supervised child process could not be started or kept alive
 
 Each class has a `code` for machines; its docstring is the default message.
@@ -93,6 +95,12 @@ class StateCorrupt(StateError):
     """A stored value does not have the form its key promises."""
 
     code = "state_corrupt"
+
+
+class NotUnderstood(StateCorrupt):
+    """Another version of this program wrote what this one does not understand."""
+
+    code = "not_understood"
 
 
 class CallError(SkillOptError):
@@ -224,6 +232,12 @@ class WireError(SkillOptError):
     """This worker does not understand the message."""
 
     code = "wire"
+
+
+class Incompatible(SkillOptError):
+    """This worker is of another version than the run needs: one that fits must do the job."""
+
+    code = "incompatible"
 
 
 class EmbeddedError(SkillOptError):

@@ -21,11 +21,11 @@ from skillopt.gateway.gateway import Gateway, JobCalls
 from skillopt.gateway.retry import RetryPolicy
 from skillopt.gateway.throttling import scope_of
 from skillopt.state.ports import Lane, State, WorkerInfo
-from workers.heartbeat import Heartbeat, Held, Stop
+from workers.heartbeat import Heartbeat
+from workers.held import Held, JobStopped, Stop
 from workers.http_loop import HttpLoop
 from workers.inputs import Inputs
 from workers.patience import patiently
-from workers.stopping import JobStopped
 
 T = TypeVar("T")
 
@@ -50,17 +50,20 @@ class Container:
         """Give a job its way to the model."""
 
         def wait(seconds: float) -> None:
-            if held.stopped.wait(seconds):
+            with held.busy_for(seconds):
+                stopped = held.stopped.wait(seconds)
+            if stopped:
                 raise JobStopped(held.stop or Stop.DRAINING)
 
         def run(coroutine: Coroutine[Any, Any, T]) -> T:
             if held.stop is not None:
                 coroutine.close()  # never awaited: no warning
                 raise JobStopped(held.stop)
+            waited_s = self.backend.longest_call_s
             try:
-                return self.http.call(coroutine, held, self.backend.longest_call_s)
+                with held.busy_for(waited_s):
+                    return self.http.call(coroutine, held, waited_s)
             except TimeoutError:
-                waited_s = self.backend.longest_call_s
                 raise CallTimeout(f"no answer within {waited_s:g} s") from None
 
         gateway = Gateway(

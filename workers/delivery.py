@@ -14,12 +14,14 @@ from pydantic import ValidationError
 
 from skillopt.domain.backend import Backend, Params
 from skillopt.domain.jobs import JobKind, JobSpec, decode_spec
+from skillopt.domain.misread import in_short
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.results import InvalidBody, JudgementBody, Receipt, ReplyBody
 from skillopt.errors import (
     BudgetExhausted,
     CallError,
     JudgeUnavailable,
+    NotUnderstood,
     SkillOptError,
     StateCorrupt,
     WireError,
@@ -27,9 +29,9 @@ from skillopt.errors import (
 from skillopt.state.ports import ClaimStatus, Finished
 from skillopt.wire.payloads import TryJob, decode
 from workers.container import Container
-from workers.heartbeat import Held, Stop
+from workers.held import Held, JobStopped, Stop
 from workers.patience import patiently
-from workers.stopping import JobStopped
+from workers.refusing import incompatible, refuse_message
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +60,7 @@ def handle(container: Container, kind: JobKind, payload: Any, run: Runner) -> st
         message = decode(payload)
     except WireError as error:
         log.error("message refused: %s", error, extra={"event": "wire_refused"})
-        return "refused"
+        return refuse_message(container, payload, str(error))
     if message.backend != container.backend.name:
         log.error(
             "message for backend %r reached a worker of %r",
@@ -95,14 +97,16 @@ def _deliver(container: Container, kind: JobKind, message: TryJob, run: Runner) 
 def call_params(spec: JobSpec) -> Params | None:
     """Give the parameters of a job's calls; None if they are the backend's own.
 
-    Raises StateCorrupt for parameters that this version does not know.
+    Raises NotUnderstood for parameters that this version does not know.
     """
     if spec.params is None:
         return None
     try:
         return Params.model_validate(spec.params)
     except ValidationError as error:
-        raise StateCorrupt(f"the parameters of a job are not understood: {error}") from error
+        raise NotUnderstood(
+            f"the parameters of a job are not understood: {in_short(error)}"
+        ) from error
 
 
 def _require_backend(backend: Backend, spec: JobSpec) -> None:
@@ -137,6 +141,8 @@ def _run_claimed(
         return _stopped(container, held, stopped.why)
     except BudgetExhausted as error:
         return _give_back(container, held, error, drop_run=held.run)
+    except NotUnderstood as error:
+        return _give_back(container, held, incompatible(container, str(error)))
     except (CallError, JudgeUnavailable, Refused, StateCorrupt) as error:
         return _give_back(container, held, error)
     except Exception as error:

@@ -8,8 +8,7 @@ from collections.abc import Coroutine
 from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 
-from workers.heartbeat import Held, Stop
-from workers.stopping import JobStopped
+from workers.held import Held, JobStopped, Stop
 
 T = TypeVar("T")
 
@@ -24,6 +23,19 @@ class HttpLoop:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="http", daemon=True)
         self._thread.start()
+        #: How often it was seen to turn.
+        self.turns = 0
+
+    def nudge(self) -> None:
+        """Ask for a turn: `turns` grows once the loop has come round."""
+        self._loop.call_soon_threadsafe(self._count_turn)
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def _count_turn(self) -> None:
+        self.turns += 1
 
     def call(self, coroutine: Coroutine[Any, Any, T], held: Held, timeout_s: float) -> T:
         """Run a call to its end for a job. Raises TimeoutError, or JobStopped if it was cut."""

@@ -10,13 +10,15 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from skillopt import __version__
 from skillopt.domain.changes import Change
 from skillopt.domain.documents import Documents
 from skillopt.domain.edits import EditReport
 from skillopt.domain.measurement import Measurement
+from skillopt.domain.misread import in_short, is_damaged
 from skillopt.domain.reports import GroupReport, MergeReport, Pair
 from skillopt.domain.spec import Budget, PairPolicy
-from skillopt.errors import StateCorrupt
+from skillopt.errors import NotUnderstood, StateCorrupt
 
 #: What brought a candidate: a step's edits, or the guidance at the end of an epoch.
 Source = Literal["step", "slow_update"]
@@ -271,7 +273,16 @@ def encode_event(event: Event) -> str:
 
 
 def decode_event(encoded: str) -> Event:
+    """Read an event; raises NotUnderstood for one of another version, StateCorrupt for none."""
     try:
         return _EVENT.validate_json(encoded)
     except ValidationError as error:
-        raise StateCorrupt(f"an event of the log is not understood: {error}") from error
+        if is_damaged(error):
+            raise StateCorrupt(
+                f"an event of the log is damaged: {in_short(error)}; `skillopt restore RUN_DIR` "
+                "rebuilds a run from its folder"
+            ) from error
+        raise NotUnderstood(
+            f"an event of the log is not understood by version {__version__}: {in_short(error)}; "
+            "another version wrote it: continue the run with that one, or upgrade this one"
+        ) from error

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from skillopt.domain.fingerprint import canonical_json, sha256_hex
-from skillopt.errors import StateCorrupt
+from skillopt.domain.misread import in_short
+from skillopt.errors import NotUnderstood, StateCorrupt
 
 OptimizeStage = Literal[
     "reflect_failure",
@@ -97,10 +98,13 @@ _ADAPTER: TypeAdapter[JobSpec] = TypeAdapter(Annotated[JobSpec, Field(discrimina
 
 
 def decode_spec(job: str, encoded: bytes) -> JobSpec:
-    """Read a stored spec; one whose hash is not `job` was not written by us."""
+    """Read a stored spec; one whose hash is not `job` was not written by us.
+
+    Raises StateCorrupt for such a one, NotUnderstood for one of another version.
+    """
     if sha256_hex(encoded) != job:
         raise StateCorrupt(f"spec of job {job!r} does not hash to its id")
     try:
         return _ADAPTER.validate_json(encoded)
     except ValidationError as error:
-        raise StateCorrupt(f"spec of job {job!r} is not understood: {error}") from error
+        raise NotUnderstood(f"spec of job {job!r} is not understood: {in_short(error)}") from error

@@ -7,7 +7,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from skillopt.domain.fingerprint import canonical_json
-from skillopt.errors import StateCorrupt
+from skillopt.domain.misread import in_short
+from skillopt.errors import NotUnderstood
 
 #: Carries the sample index to servers that have no `seed`, so that repeats differ.
 SAMPLE_HEADER = "X-Skillopt-Sample"
@@ -57,4 +58,4 @@ def decode_messages(encoded: bytes) -> tuple[Message, ...]:
     try:
         return _MESSAGES.validate_json(encoded)
     except ValidationError as error:
-        raise StateCorrupt(f"stored messages are not understood: {error}") from error
+        raise NotUnderstood(f"stored messages are not understood: {in_short(error)}") from error

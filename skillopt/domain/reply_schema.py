@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from skillopt.errors import StateCorrupt
+from skillopt.domain.misread import in_short
+from skillopt.errors import NotUnderstood
 
 
 class ReplySchema(BaseModel):
@@ -35,8 +36,10 @@ class ReplySchema(BaseModel):
 
 
 def decode_schema(encoded: bytes) -> ReplySchema:
-    """Read a stored schema; raises StateCorrupt for anything else."""
+    """Read a stored schema; raises NotUnderstood for anything else."""
     try:
         return ReplySchema.model_validate_json(encoded)
     except ValidationError as error:
-        raise StateCorrupt(f"a stored reply schema is not understood: {error}") from error
+        raise NotUnderstood(
+            f"a stored reply schema is not understood: {in_short(error)}"
+        ) from error

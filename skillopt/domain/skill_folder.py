@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from skillopt.domain.fingerprint import canonical_json, sha256_hex, text_hash
-from skillopt.errors import StateCorrupt
+from skillopt.domain.misread import in_short
+from skillopt.errors import NotUnderstood, StateCorrupt
 
 SKILL_FILE = "SKILL.md"
 
@@ -97,7 +98,9 @@ def read_manifest(encoded: bytes) -> Manifest:
     try:
         listed = Manifest.model_validate_json(encoded)
     except ValidationError as error:
-        raise StateCorrupt(f"a skill folder's list of files is not understood: {error}") from error
+        raise NotUnderstood(
+            f"a skill folder's list of files is not understood: {in_short(error)}"
+        ) from error
     if SKILL_FILE not in listed.files:
         raise StateCorrupt(f"a skill folder's list of files has no {SKILL_FILE}")
     return listed

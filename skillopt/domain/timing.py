@@ -56,6 +56,11 @@ class Timing:
     max_infra_rounds: int = 12
     #: How long calls in flight may go on after a worker was told to stop.
     drain_s: float = 300.0
+    #: A worker that makes no progress for this long while work waits leaves, to be started again.
+    watchdog_s: float = 60.0
+    #: How often a process says that it is well, and when silence means that it hangs.
+    health_s: float = 1.0
+    health_stale_s: float = 20.0
     #: A budget reservation that is not renewed is settled at its estimate after this long.
     reservation_s: float = 90.0
     spec_ttl_s: float = 7 * DAY_S
@@ -75,5 +80,6 @@ EMBEDDED = Timing(
     tick_s=2.0,
     resend_s=20.0,
     drain_s=2.0,
+    watchdog_s=30.0,
     breaker_open_s=3.0,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 
 class RunView(BaseModel):
@@ -19,3 +19,16 @@ class RunView(BaseModel):
     quarantine: tuple[str, ...] = ()
     #: Why it does not move, in words; "" while it does.
     waiting: str = ""
+
+
+def read_view(stored: str | None) -> RunView:
+    """Read what a coordinator told, which may be of another version: for people, so never refused.
+
+    Nothing was told lately: an empty view.
+    """
+    if stored is None:
+        return RunView()
+    try:
+        return RunView.model_validate_json(stored)
+    except ValidationError:
+        return RunView(waiting="its coordinator, of another version, tells nothing known here")

@@ -31,6 +31,25 @@ class TryJob(BaseModel):
     judge_version: int | None = None
 
 
+class Addressed(BaseModel):
+    """What every version of the message says: whose job it is, and which backend shall do it."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    version: Annotated[int, Field(ge=1)]
+    job: Sha256
+    run: Name
+    backend: Name
+
+
+def addressed(payload: Any) -> Addressed | None:  # noqa: ANN401 - whatever arrived
+    """Read whom a message is about, of whichever version it is; None if it is none of ours."""
+    try:
+        return Addressed.model_validate(payload)
+    except ValidationError:
+        return None
+
+
 def decode(payload: Any) -> TryJob:  # noqa: ANN401 - whatever arrived
     """Read a message; anything unexpected is a typed error, never a guess."""
     try:

@@ -28,6 +28,6 @@ OUTCOME_WORDS = frozenset(
         "scored", "model_failed", "invalid", "cached", "busy", "dead", "quarantined", "refused",
         "abandoned", "lost", "unknown_job", "budget", "budget_held", "throttled", "rate_limited",
         "server_error", "timeout", "connection", "endpoint_down", "auth", "unknown_model",
-        "bad_request", "call", "draining", "state_corrupt", "error",
+        "bad_request", "call", "draining", "state_corrupt", "incompatible", "error",
     }
 )  # fmt: skip

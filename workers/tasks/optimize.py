@@ -14,7 +14,7 @@ from skillopt.state.ports import Finished
 from skillopt.wire.payloads import TryJob
 from workers.container import Container
 from workers.delivery import call_params, finished_job
-from workers.heartbeat import Held
+from workers.held import Held
 from workers.tasks.traces import receipt_of
 
 

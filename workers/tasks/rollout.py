@@ -14,16 +14,17 @@ from skillopt.domain.backend import Params
 from skillopt.domain.item import TaskPrompt, Tool
 from skillopt.domain.jobs import JobSpec, JudgeSpec, RolloutSpec
 from skillopt.domain.messages import Message
+from skillopt.domain.misread import in_short
 from skillopt.domain.results import InvalidBody, Receipt, ReplyBody
 from skillopt.domain.skill_folder import read_manifest
 from skillopt.envs.tasks import AttemptResult, Turn, attempt, first_messages
-from skillopt.errors import ContentFiltered, StateCorrupt, TaskError
+from skillopt.errors import ContentFiltered, NotUnderstood, TaskError
 from skillopt.gateway.gateway import JobCalls
 from skillopt.state.ports import Finished
 from skillopt.wire.payloads import TryJob
 from workers.container import Container
 from workers.delivery import call_params, finished_job
-from workers.heartbeat import Held
+from workers.held import Held
 from workers.tasks.agents import attempt_by_agent
 from workers.tasks.attachments import load_attachments
 from workers.tasks.judge import judge_reply
@@ -53,7 +54,9 @@ def run(container: Container, spec: JobSpec, message: TryJob, held: Held) -> Seq
             inputs[spec.memory].decode() if spec.memory else "",
         )
     except ValidationError as error:
-        raise StateCorrupt(f"task {spec.prompt[:16]} is not understood: {error}") from error
+        raise NotUnderstood(
+            f"task {spec.prompt[:16]} is not understood: {in_short(error)}"
+        ) from error
     except (ContentFiltered, TaskError) as error:
         why = "content filter" if isinstance(error, ContentFiltered) else "cannot be attempted"
         body = InvalidBody(reason=f"{why}: {error}")

@@ -88,12 +88,12 @@ def test_parameters_that_do_not_make_the_fingerprint_are_refused(
 def test_parameters_of_another_version_are_given_back_as_not_understood(shop: Workshop) -> None:
     job = attempt(params={"warmth": 1})
     shop.want(job)
-    assert handle(shop.container(), "rollout", message(job), never) == "state_corrupt"
+    assert handle(shop.container(), "rollout", message(job), never) == "incompatible"
     assert "the parameters of a job are not understood" in shop.want(job).reason
 
 
 def test_a_schema_that_is_none_is_given_back_before_any_call(shop: Workshop) -> None:
     job = merge(b"{}")
     shop.want(job)
-    assert handle(shop.container(), "optimize", message(job), optimize.run) == "state_corrupt"
+    assert handle(shop.container(), "optimize", message(job), optimize.run) == "incompatible"
     assert shop.chat.requests == []

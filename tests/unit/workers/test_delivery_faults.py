@@ -11,8 +11,7 @@ from skillopt.errors import ServerFailed, StateCorrupt, StateError
 from skillopt.state.ports import WantStatus
 from skillopt.wire.tasks import OUTCOME_WORDS
 from workers.delivery import handle
-from workers.heartbeat import Stop
-from workers.stopping import JobStopped
+from workers.held import JobStopped, Stop
 
 JOB = rollout()
 

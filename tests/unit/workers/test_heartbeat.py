@@ -14,8 +14,8 @@ from worker_parts import BACKEND, Port, Workshop, message, rollout, said, until
 from skillopt.errors import CallTimeout, StateCorrupt, StateUnavailable
 from skillopt.state.ports import Amount, RenewStatus, ThrottleScope, WantStatus, WorkerInfo
 from workers.delivery import handle
-from workers.heartbeat import Heartbeat, Held, Stop
-from workers.stopping import JobStopped
+from workers.heartbeat import Heartbeat
+from workers.held import Held, JobStopped, Stop
 from workers.tasks import rollout as rollout_task
 
 JOB = rollout()

@@ -7,9 +7,8 @@ import threading
 
 import pytest
 
-from workers.heartbeat import Held, Stop
+from workers.held import Held, JobStopped, Stop
 from workers.http_loop import HttpLoop
-from workers.stopping import JobStopped
 
 
 def test_a_call_that_was_cut_ends_what_it_began_although_the_loop_is_closed_meanwhile():

@@ -193,14 +193,14 @@ def test_a_stored_reply_is_judged_without_a_call(shop: Workshop) -> None:
 def test_another_version_of_the_judge_is_given_back(shop: Workshop) -> None:
     job = judging(version=999)
     shop.want(job)
-    assert handle(shop.container(), "judge", message(job), judge.run) == "refused"
+    assert handle(shop.container(), "judge", message(job), judge.run) == "incompatible"
     assert "version 999" in shop.want(job).reason
 
 
 def test_a_judge_that_is_not_understood_is_given_back(shop: Workshop) -> None:
     job = judging(judge_text=b"{}")
     shop.want(job)
-    assert handle(shop.container(), "judge", message(job), judge.run) == "state_corrupt"
+    assert handle(shop.container(), "judge", message(job), judge.run) == "incompatible"
 
 
 # --- optimize -----------------------------------------------------------------------------------

@@ -156,13 +156,17 @@ def test_the_runs_budget_holds_for_judges(shop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"version": 2}, {"backend": "0" * 64}, {"params": {"temperature": 1.0}}],
+    ("changes", "word"),
+    [
+        ({"version": 2}, "incompatible"),
+        ({"backend": "0" * 64}, "refused"),
+        ({"params": {"temperature": 1.0}}, "refused"),
+    ],
 )
-def test_a_worker_of_another_version_or_backend_refuses(shop: Workshop, changes) -> None:
+def test_a_worker_of_another_version_or_backend_refuses(shop: Workshop, changes, word) -> None:
     spec = JOB.spec.model_copy(update=changes)
     other = replace(JOB, spec=type(JOB.spec).model_validate(spec.model_dump()))
-    assert judged(shop, other) == "refused"
+    assert judged(shop, other) == word
     assert shop.chat.requests == []
 
 

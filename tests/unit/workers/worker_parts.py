@@ -29,7 +29,8 @@ from skillopt.state.memory.build import build
 from skillopt.state.ports import Finished, Lead, State, Want, WantAnswer, WorkerInfo
 from workers.container import Container
 from workers.delivery import finished_job
-from workers.heartbeat import Heartbeat, Held
+from workers.heartbeat import Heartbeat
+from workers.held import Held
 from workers.http_loop import HttpLoop
 from workers.inputs import Inputs
 
