@@ -18,8 +18,12 @@ FATAL_CODES = frozenset({"auth", "unknown_model", "refused"})
 #: that raises: the same command tries them anew.
 JOB_CODES = frozenset({"bad_request", "judge_failed"})
 
-#: Reasons of our own limits, whose words name the backend, or whoever pays, themselves.
-THROTTLE_CODES = frozenset({"budget_held", "throttled", "endpoint_down"})
+#: A worker of another version refused the job: the run waits for one that fits.
+INCOMPATIBLE = "incompatible"
+
+#: Reasons whose words name the backend, or whoever pays, themselves: those of our own limits, and
+#: of workers of the wrong version.
+NAMED_CODES = frozenset({"budget_held", "throttled", "endpoint_down", INCOMPATIBLE})
 
 
 @dataclass
@@ -70,7 +74,9 @@ def absorb(
     if held:
         soonest = min(answer.delay_s for answer in held)
         progress.next_delay_s = min(soonest, progress.next_delay_s or soonest)
-        progress.reasons += (_why_held(backend, held[0]),)
+        # What a person must mend is told first; the rest ends by itself.
+        shown = next((answer for answer in held if _code(answer) == INCOMPATIBLE), held[0])
+        progress.reasons += (_why_held(backend, shown),)
     events: list[Event] = [GaveUp(jobs=given_up)] if given_up else []
     if fatal:
         events.append(Paused(why="infrastructure", detail=fatal))
@@ -78,7 +84,7 @@ def absorb(
 
 
 def _why_held(backend: str, answer: WantAnswer) -> str:
-    if _code(answer) in THROTTLE_CODES:
+    if _code(answer) in NAMED_CODES:
         return answer.reason.partition(": ")[2]
     return f"backend {backend!r}: {answer.reason}"
 

@@ -34,13 +34,14 @@ FOR_READERS = ServerTiming(readers_s=30.0)
 
 @contextmanager
 def attached(
-    redis: str | None, store: Path, *, command: str = "skillopt (reading)"
+    redis: str | None, store: Path, *, command: str = "skillopt (reading)", create: bool = False
 ) -> Iterator[State]:
     """Give the state at a Redis URL; without one, that of a store.
 
     A store's Redis that a run (or another reading command) has started is used with it; on an
     idle store one is started, and ended with the block, also if this process is killed. A reading
-    command creates no store. `command` is shown to whoever finds the store in use.
+    command creates no store; with `create`, one that is not there, or has lost its data, is laid
+    out. `command` is shown to whoever finds the store in use.
 
     Raises StateUnavailable if the Redis at the URL does not answer, ConfigError if the store
     cannot be read, StoreBusy if another command keeps it without running a Redis in it.
@@ -50,7 +51,7 @@ def attached(
             _check_shared(state, redis)
             yield state
         return
-    found = _existing(store)
+    found = Store.open(store) if create else _existing(store)
     deadline = time.monotonic() + PATIENCE_S
     while True:
         with _running(found, deadline) as (_, running):

@@ -50,6 +50,15 @@ class KeptAttachments:
                 )
             write_durably(self._folder / sha256, content)
 
+    def fetch(self, hashes: Collection[str]) -> None:
+        """Copy those that the run's folder lacks out of the blobs, durably, as far as they last."""
+        for sha256 in hashes:
+            if (self._folder / sha256).is_file():
+                continue
+            content = self._blobs.get([sha256]).get(sha256)  # one by one: they may be large
+            if content is not None:
+                write_durably(self._folder / sha256, content)
+
     def ensure(self, hashes: Collection[str], *, verify: bool = False) -> None:
         """See to it that workers find these attachments, for another while.
 

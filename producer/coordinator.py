@@ -12,22 +12,45 @@ import os
 import signal
 import sys
 import threading
+import time
 import uuid
 from pathlib import Path
 
 from producer.attachments import KeptAttachments
 from producer.dispatch import Dispatcher
 from producer.driver import Driver
+from producer.kept_results import KeptResults
 from producer.mirror import FolderMirror
 from producer.run_folder import RunFolder
+from producer.taking_over import take_over
+from skillopt import __version__
 from skillopt.config.runtime import timing
 from skillopt.domain.timing import Timing
-from skillopt.errors import Fenced, SkillOptError, StaleVersion, StateUnavailable
-from skillopt.state.ports import State
+from skillopt.domain.view import RunView
+from skillopt.errors import (
+    Fenced,
+    InputError,
+    SkillOptError,
+    StaleVersion,
+    StateCorrupt,
+    StateError,
+    StateUnavailable,
+)
+from skillopt.health import Condition, HealthFile, keep_reporting
+from skillopt.state.ports import Lead, State
 from skillopt.state.redis.connect import connect
 from skillopt.state.urls import broker_url
 
 log = logging.getLogger(__name__)
+
+#: How long a run that cannot be read is left to others before it is looked at again.
+REST_S = 60.0
+
+#: The longest that one round of a run may take: the largest runs ask for very many jobs at once.
+ROUND_S = 300.0
+
+#: So many periods between two looks at its own health mean that nothing of it ran meanwhile.
+UNWATCHED_PERIODS = 5
 
 
 class Coordinator:
@@ -42,21 +65,35 @@ class Coordinator:
         self._timing = durations
         self._owner = f"{os.uname().nodename}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._threads: dict[str, threading.Thread] = {}
+        self._drivers: dict[str, Driver] = {}
+        #: When it last looked for runs; when it last said how it is; since when that is judged.
+        self._turned_at = self._asked_at = self._judged_from = time.monotonic()
+        self._not_ready: tuple[str, ...] = ("it is starting",)
         self._failures: list[BaseException] = []
+        #: The one run it is here for; None if it looks after all there are.
+        self._only: str | None = None
+        #: Until when runs that it cannot read are left to others.
+        self._rests: dict[str, float] = {}
 
     def serve(self, stop: threading.Event, only: str | None = None) -> None:
         """Look for runs until told to stop. A run that cannot be driven ends the process: its
-        supervisor starts it again, or reports it if that does not help.
+        supervisor starts it again, or reports it if that does not help. One of many that cannot
+        even be read (it is damaged, or of another version) is left to others instead.
         """
+        self._only = only
         while not stop.is_set():
             if self._failures:
                 stop.set()
                 break
+            self._turned_at = time.monotonic()
+            self._forget_ended()
             try:
                 wanted = [only] if only else self._state.runs.open_runs()
                 for run in wanted:
                     self._look_after(run, stop)
+                self._not_ready = ()
             except StateUnavailable as error:
+                self._not_ready = ("the state does not answer",)
                 log.warning("state is away: %s", error, extra={"event": "state_away"})
             stop.wait(min(0.5, self._timing.tick_s))
         for thread in self._threads.values():
@@ -64,11 +101,38 @@ class Coordinator:
         if self._failures:
             raise self._failures[0]
 
+    def condition(self) -> Condition:
+        """Say how this coordinator is: whether it looks for runs, and drives those it has.
+
+        Ask once in `health_s`: what is asked much later was stopped itself, and starts with a
+        clean slate.
+        """
+        now, limit_s = time.monotonic(), self._timing.watchdog_s
+        if now - self._asked_at > UNWATCHED_PERIODS * self._timing.health_s:
+            self._judged_from = now
+        self._asked_at = now
+        stuck = list[str]()
+        still_s = now - max(self._turned_at, self._judged_from)
+        if still_s > limit_s:
+            stuck.append(f"it has not looked for runs for {still_s:.0f} s")
+        for run, driver in list(self._drivers.items()):
+            still_s = now - max(driver.turned_at, self._judged_from)
+            if still_s > max(limit_s, ROUND_S):
+                stuck.append(f"run {run!r} has not moved for {still_s:.0f} s")
+        return Condition(tuple(stuck), self._not_ready)
+
+    def _forget_ended(self) -> None:
+        for run in [run for run, thread in self._threads.items() if not thread.is_alive()]:
+            del self._threads[run]
+
     def _look_after(self, run: str, stop: threading.Event) -> None:
-        thread = self._threads.get(run)
-        if thread is not None and thread.is_alive():
+        if run in self._threads or time.monotonic() < self._rests.get(run, 0.0):
             return
-        info = self._state.runs.info(run)
+        try:
+            info = self._state.runs.info(run)
+        except StateCorrupt as error:
+            self._cannot_read(run, error)
+            return
         if info is None or info.status != "running":
             return
         thread = threading.Thread(target=self._drive, args=[run, stop], name=f"run {run}")
@@ -80,26 +144,60 @@ class Coordinator:
             lead = self._state.runs.lead(run, f"{self._owner}:{uuid.uuid4().hex[:8]}")
             if lead is None:
                 return
-            folder = RunFolder(self._runs_dir / run)
-            mirror = FolderMirror(folder, self._state)
-            kept = KeptAttachments(folder.path, self._state.blobs)
             try:
-                Driver(lead, self._state, self._dispatcher, mirror, self._timing, kept).drive(stop)
+                driver = self._driver(lead)
+                self._drivers[run] = driver
+                driver.drive(stop)
             finally:
+                self._drivers.pop(run, None)
                 self._state.runs.resign(lead)
         except (Fenced, StaleVersion) as error:
             log.warning("run left to another: %s", error, extra={"event": "fenced", "run": run})
         except StateUnavailable as error:
             log.warning("run let go: %s", error, extra={"event": "state_away", "run": run})
+        except (StateCorrupt, InputError) as error:
+            self._cannot_read(run, error)
         except Exception as error:
             log.exception("run cannot be driven", extra={"event": "drive_failed", "run": run})
             self._failures.append(error)
+
+    def _driver(self, lead: Lead) -> Driver:
+        folder = RunFolder(self._runs_dir / lead.run)
+        take_over(lead, self._state, folder)
+        return Driver(
+            lead,
+            self._state,
+            self._dispatcher,
+            FolderMirror(folder, self._state),
+            self._timing,
+            KeptAttachments(folder.path, self._state.blobs),
+            KeptResults(folder.path, self._state),
+        )
+
+    def _cannot_read(self, run: str, error: StateCorrupt | InputError) -> None:
+        """Refuse a run whose plan, log, ledger or folder this version cannot read, in words."""
+        log.error("run not driven: %s", error, extra={"event": "unreadable", "run": run})
+        if self._only is not None:
+            self._failures.append(error)
+            return
+        self._rests[run] = time.monotonic() + REST_S
+        words = f"a coordinator of version {__version__} does not drive this run: {error}"
+        try:
+            self._state.runs.show_view(run, RunView(waiting=words).model_dump_json())
+        except StateError as untold:
+            log.warning("not told: %s", untold, extra={"event": "refusal_untold", "run": run})
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m producer.coordinator", description=__doc__)
     parser.add_argument("--runs-dir", required=True, type=Path, help="where run folders live")
     parser.add_argument("--run", help="look after this run only")
+    parser.add_argument(
+        "--health-file",
+        type=Path,
+        metavar="PATH",
+        help="where to say how it is; `python -m skillopt.health [--ready] PATH` asks",
+    )
     options = parser.parse_args(argv)
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -114,12 +212,22 @@ def main(argv: list[str] | None = None) -> int:
         durations = timing(os.environ)
         dispatcher = Dispatcher(broker_url(url))
         coordinator = Coordinator(connect(url, durations), dispatcher, options.runs_dir, durations)
+        if options.health_file:
+            _tell_health(coordinator, options.health_file, durations, stop)
         coordinator.serve(stop, options.run)
         dispatcher.close()
     except SkillOptError as error:
         log.error("%s", error)
         return 4
     return 0
+
+
+def _tell_health(
+    coordinator: Coordinator, path: Path, durations: Timing, stop: threading.Event
+) -> None:
+    name = f"coordinator {os.uname().nodename}:{os.getpid()}"
+    file = HealthFile(path, name, durations.health_stale_s)
+    keep_reporting(file, coordinator.condition, durations.health_s, stop)
 
 
 if __name__ == "__main__":

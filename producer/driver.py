@@ -9,20 +9,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from producer.answers import Progress
 from producer.facts import LedgerFacts, ResultMissing
 from producer.minutes import active_seconds
 from producer.refusals import refusal_words
+from producer.requests import events_for, understood
+from producer.stored_log import folded
+from producer.stored_plan import plan_for
 from producer.wants import Attachments, Sender, Wants, left_open
-from skillopt.domain.events import Event, Paused, decode_event, encode_event
-from skillopt.domain.plan import RunPlan
+from skillopt.domain.events import Event, Paused, encode_event
+from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.run import RunState
 from skillopt.domain.timing import Timing
 from skillopt.domain.view import RunView
-from skillopt.errors import StateCorrupt, StateUnavailable
+from skillopt.errors import StateUnavailable
 from skillopt.loop import fold
 from skillopt.loop.decide import Decision, decide
 from skillopt.loop.jobs import JobFactory
@@ -33,6 +36,9 @@ log = logging.getLogger(__name__)
 #: The longest a round waits for more results once some are there.
 GATHER_S = 0.05
 
+#: The longest that a driver waits without noticing that it should stop.
+STOP_S = 0.5
+
 #: While results pour in, people are told this often.
 SHOW_S = 0.2
 
@@ -41,6 +47,12 @@ class Mirror(Protocol):
     """Where a run's log is mirrored; it is completed before anything new is decided."""
 
     def follow(self, entries: Sequence[LogEntry], state: RunState, facts: LedgerFacts) -> None: ...
+
+
+class ResultKeeper(Protocol):
+    """Where a run's results are kept beside Redis: once in a while, and all of them `now`."""
+
+    def keep(self, lines: Mapping[str, LedgerLine], *, now: bool = False) -> None: ...
 
 
 class Driver:
@@ -54,6 +66,7 @@ class Driver:
         mirror: Mirror,
         timing: Timing,
         attachments: Attachments | None = None,
+        kept_results: ResultKeeper | None = None,
     ) -> None:
         self._lead = lead
         self._ports = state
@@ -61,8 +74,11 @@ class Driver:
         self._mirror = mirror
         self._timing = timing
         self._attachments = attachments
+        self._kept_results = kept_results
         self._shown_at = 0.0
         self._lost = threading.Event()
+        #: When the last round began, or the last wait was looked at.
+        self.turned_at = time.monotonic()
 
     def drive(self, stop: threading.Event) -> None:
         """Work on the run until it ends, pauses, `stop` is set or the lease is lost."""
@@ -74,7 +90,7 @@ class Driver:
             while not stop.is_set() and not self._lost.is_set():
                 if self._state.status != "running":
                     return
-                began = time.monotonic()
+                began = self.turned_at = time.monotonic()
                 progress = self._advance()
                 if progress is None:
                     continue
@@ -84,28 +100,31 @@ class Driver:
                     stop.wait(min(GATHER_S, time.monotonic() - began))
                     continue
                 timeout_s = min(self._timing.tick_s, progress.next_delay_s or self._timing.tick_s)
-                cursor = self._ports.doorbell.wait(
-                    self._lead.run, cursor, timeout_s=max(0.01, timeout_s)
-                )
+                cursor = self._wait(cursor, max(0.01, timeout_s), stop)
         finally:
             self._lost.set()
             renewal.join(timeout=self._timing.lead_renew_s)
+
+    def _wait(self, cursor: str, timeout_s: float, stop: threading.Event) -> str:
+        """Wait for a ring, the timeout or `stop`; gives the new cursor."""
+        left_s = timeout_s
+        while left_s > 0 and not stop.is_set():
+            self.turned_at = time.monotonic()
+            slice_s = min(STOP_S, left_s)
+            rung = self._ports.doorbell.wait(self._lead.run, cursor, timeout_s=slice_s)
+            if rung != cursor:
+                return rung
+            left_s -= slice_s
+        return cursor
 
     # --- loading ----------------------------------------------------------------------------
 
     def _load(self) -> None:
         run = self._lead.run
-        info = self._ports.runs.info(run)
-        if info is None:
-            raise StateCorrupt(f"run {run!r} is not stored")
-        plan_hash = info.meta["plan"]
-        stored = self._ports.blobs.get([plan_hash]).get(plan_hash)
-        if stored is None:
-            raise StateCorrupt(f"the plan of run {run!r} is not stored any more")
-        plan = RunPlan.model_validate_json(stored)
+        plan = plan_for(self._lead, self._ports)
         entries = self._ports.runs.log(run)
         self._version = len(entries)
-        self._state = fold.fold(plan, [decode_event(entry.event) for entry in entries])
+        self._state = folded(plan, entries)
         self._facts = LedgerFacts(
             run, self._ports.runs.ledger(run), self._ports.results, self._ports.blobs
         )
@@ -117,6 +136,7 @@ class Driver:
         self._wants.inherit(left_open(self._state, self._facts, self._factory))
         self._active_before_s = active_seconds(entries)
         self._began = time.monotonic()
+        self._keep_results(now=True)
         self._mirror.follow(entries, self._state, self._facts)
 
     def _keep_lead(self, stop: threading.Event) -> None:
@@ -136,6 +156,8 @@ class Driver:
 
     def _advance(self) -> Progress | None:
         """Decide once; None if the state moved, so that deciding again may find more."""
+        if self._do_requests():
+            return None
         try:
             decision = decide(self._state, self._facts, self._factory)
         except ResultMissing as missing:
@@ -151,11 +173,24 @@ class Driver:
             self._step([pause])
             return None
         progress, gave_up = self._wants.ask_all(decision.wanted, self._facts)
+        self._keep_results()
         if gave_up:
             self._step(gave_up)
             return None
         self._show(decision, progress)
         return progress
+
+    def _do_requests(self) -> bool:
+        """Do what people have asked of the run; True if that changed it."""
+        pending = self._ports.requests.pending(self._lead.run)
+        if not pending:
+            return False
+        events = events_for(self._state, understood(one.request for one in pending))
+        if events:
+            self._step(events)
+        # Not before they are in the log: whoever comes after a crash finds them again.
+        self._ports.requests.settle(self._lead.run, [one.id for one in pending])
+        return bool(events)
 
     def _step(self, events: Sequence[Event]) -> None:
         state = self._state
@@ -171,10 +206,16 @@ class Driver:
         self._state = state
         if state.finished:
             self._wants.drop_all_but(())
+        # First what was decided by, then the decision: a folder never has the one alone.
+        self._keep_results(now=True)
         entries = self._ports.runs.log(self._lead.run, after=self._version - len(events))
         self._mirror.follow(entries, state, self._facts)
         for event in events:
             log.info("%s", event.type, extra={"event": event.type, "run": self._lead.run})
+
+    def _keep_results(self, *, now: bool = False) -> None:
+        if self._kept_results is not None:
+            self._kept_results.keep(self._facts.lines, now=now)
 
     def _over_budget(self) -> Paused | None:
         refused = self._ports.budgets.spend(self._lead.run).refused

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 
 from pydantic import ValidationError
 
 from skillopt.domain.messages import Message, decode_messages
+from skillopt.domain.misread import in_short
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.results import BODY, Body, ReplyBody
 from skillopt.errors import StateCorrupt
@@ -82,6 +84,10 @@ class LedgerFacts:
         except StateCorrupt as error:
             raise ResultMissing(job) from error
 
+    @property
+    def lines(self) -> Mapping[str, LedgerLine]:
+        return self._lines
+
     def add(self, job: str, raw: str) -> None:
         self._lines[job] = _line(job, raw)
 
@@ -110,4 +116,7 @@ def _line(job: str, raw: str) -> LedgerLine:
     try:
         return LedgerLine.model_validate_json(raw)
     except ValidationError as error:
-        raise StateCorrupt(f"ledger line of job {job!r} is not understood: {error}") from error
+        raise StateCorrupt(
+            f"ledger line of job {job!r} is not understood: {in_short(error)}; continue the run "
+            "with the version that wrote it, or start it anew with --new, which uses its results"
+        ) from error

@@ -1,14 +1,18 @@
-"""Mirrors a run's log into its folder and derives every artifact from it."""
+"""Keeps a run's folder complete: its log, its results, and all that derives from them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from producer.artifacts import moments_of, write_records
 from producer.facts import LedgerFacts
 from producer.folder.moments import Moments
+from producer.kept_results import KeptResults
 from producer.run_folder import RunFolder
+from producer.stored_log import folded
 from skillopt.domain.events import Gated, Proposed, Skipped, decode_event
+from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
 from skillopt.state.ports import LogEntry, State
 
@@ -41,3 +45,24 @@ class FolderMirror:
 
 def _is_about_a_candidate(entry: LogEntry) -> bool:
     return isinstance(decode_event(entry.event), Proposed | Skipped | Gated)
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A run as its state has it, of which the folder lacks nothing."""
+
+    entries: list[LogEntry]
+    state: RunState
+    facts: LedgerFacts
+
+
+def complete_folder(folder: RunFolder, ports: State, plan: RunPlan) -> Completed:
+    """Write what a run's folder lacks; for whoever comes after the run's last coordinator."""
+    run = plan.run_id
+    entries = ports.runs.log(run)
+    state = folded(plan, entries)
+    facts = LedgerFacts(run, ports.runs.ledger(run), ports.results, ports.blobs)
+    # First what was decided by, then the decision: a folder never has the one alone.
+    KeptResults(folder.path, ports).keep(facts.lines, now=True)
+    FolderMirror(folder, ports).follow(entries, state, facts)
+    return Completed(entries, state, facts)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from skillopt.domain.item import SplitName
 from skillopt.domain.jobs import OptimizeStage
 from skillopt.domain.messages import Message
+from skillopt.domain.misread import in_short
 from skillopt.domain.outcome import Committed
 from skillopt.domain.results import CriterionResult
 from skillopt.errors import StateCorrupt
@@ -123,4 +124,4 @@ def decode_record(line: bytes) -> CallRecord:
     try:
         return _RECORD.validate_json(line)
     except ValidationError as error:
-        raise StateCorrupt(f"a stored record is not understood: {error}") from error
+        raise StateCorrupt(f"a stored record is not understood: {in_short(error)}") from error

@@ -1,6 +1,6 @@
 """A run's folder: everything a run leaves on disk.
 
-plan.json       the plan: with the log, all that is needed to restore the run
+plan.json       the plan: with log and ledger, all that is needed to restore the run
 spec.yaml       the resolved settings and where skill and tasks came from, for people
 events.jsonl    the mirror of the log; every other file derives from it
 history.jsonl   one row per ended step, free of times and machines
@@ -10,6 +10,7 @@ best_skill.md   the best skill so far
 best_skill/     the best skill with all that lies beside it, if the skill is a folder
 best_memory.md  the memory document that goes with it, if there is one
 summary.json    scores, calls, money
+ledger.jsonl.zst  every result the run goes by, whole: with plan and log, the run itself
 rollouts/       what was sent and answered, by stage: <stage>.jsonl.zst
 attachments/    the files that come with the tasks, each named by its sha256, if there are any
 """
@@ -29,14 +30,15 @@ from producer.folder.durable import sweep_drafts, write_durably
 from producer.folder.history import history_bytes
 from producer.folder.mirror import EventMirror
 from producer.records import CallRecord, decode_record, encode_records
+from producer.stored_log import folded
 from producer.summary import Summary
 from skillopt.domain.backend import BackendUse
 from skillopt.domain.events import RunCreated, decode_event
 from skillopt.domain.item import SPLITS
+from skillopt.domain.misread import in_short
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
 from skillopt.errors import InputError, StateCorrupt
-from skillopt.loop.fold import fold
 from skillopt.state.ports import LogEntry
 
 RECORD_SUFFIX = ".jsonl.zst"
@@ -108,7 +110,7 @@ class RunFolder:
             raise InputError(
                 f"run folder {str(self.path)!r} has no events yet; continue the run first"
             )
-        return fold(plan, (decode_event(entry.event) for entry in entries))
+        return folded(plan, entries)
 
     # --- what derives from it ---------------------------------------------------------------
 
@@ -136,7 +138,9 @@ class RunFolder:
         except FileNotFoundError:
             return None
         except ValidationError as error:
-            raise StateCorrupt(f"{str(path)!r} is not a run's summary: {error}") from error
+            raise StateCorrupt(
+                f"{str(path)!r} is not a run's summary: {in_short(error)}"
+            ) from error
 
     # --- records ----------------------------------------------------------------------------
 

@@ -16,15 +16,17 @@ from producer.attachments import KeptAttachments
 from producer.embedded import children
 from producer.embedded.lock import StoreLock
 from producer.embedded.redis_server import RedisServer
+from producer.embedded.silence import SilenceRule
 from producer.embedded.simulators import start_simulators
 from producer.embedded.store import Store
 from producer.embedded.supervisor import Supervisor
-from producer.facts import LedgerFacts
 from producer.interruption import interruptible
 from producer.minutes import active_seconds
-from producer.mirror import FolderMirror
+from producer.mirror import complete_folder
 from producer.payers import require_prices_for
+from producer.restoring import restore_if_lost, restored_words
 from producer.run_folder import RunFolder
+from producer.stored_log import folded
 from producer.submit import Submission, submit
 from producer.summary import Summary, summarize
 from producer.view.live import Snapshot
@@ -34,7 +36,7 @@ from skillopt.config.runtime import timing
 from skillopt.domain.backend import Backend
 from skillopt.domain.events import Event, decode_event
 from skillopt.domain.run import RunState
-from skillopt.domain.view import RunView
+from skillopt.domain.view import read_view
 from skillopt.errors import StateCorrupt, StateUnavailable
 from skillopt.loop import fold
 from skillopt.state.redis.connect import connect
@@ -113,11 +115,13 @@ def run_to_end(loaded: LoadedSpec, options: SessionOptions, watcher: Watcher) ->
 
 @contextmanager
 def _supervisor(lock: StoreLock, options: SessionOptions) -> Iterator[tuple[Supervisor, str]]:
+    environ = {"SKILLOPT_TIMING": "embedded", **os.environ, **options.extra_env}
+    silence = SilenceRule(between_s=timing(environ).health_stale_s)
     if options.redis_url is not None:
-        with Supervisor() as supervisor:
+        with Supervisor(silence=silence) as supervisor:
             yield supervisor, options.redis_url
         return
-    with RedisServer.start(lock) as server, Supervisor(server) as supervisor:
+    with RedisServer.start(lock) as server, Supervisor(server, silence=silence) as supervisor:
         yield supervisor, server.url
 
 
@@ -148,6 +152,9 @@ class _Session:
         self._folder.create(plan, {**origin, **labels})
         attachments = KeptAttachments(self._folder.path, self._ports.blobs)
         attachments.keep(self._loaded.attachments)
+        lost = restore_if_lost(self._ports, self._folder)
+        if lost is not None:
+            self._watcher.note(f"Redis does not have this run any more: {restored_words(lost)}")
         submission = submit(
             self._ports,
             plan,
@@ -209,22 +216,25 @@ class _Session:
     def _watch(self) -> None:
         run, plan = self._loaded.plan.run_id, self._loaded.plan
         entries = self._ports.runs.log(run)
-        events = [decode_event(entry.event) for entry in entries]
-        for event in events:
-            self._watcher.earlier(event)
-        state = fold.fold(plan, events)
+        state = folded(plan, entries)
+        for entry in entries:
+            self._watcher.earlier(decode_event(entry.event))
         known, began = active_seconds(entries), time.monotonic()
         seen, cursor = len(entries), ""
         quarantined: set[str] = set()
         away = False
         while state.status == "running":
-            self._supervisor.poll()
+            for death in self._supervisor.poll():
+                self._watcher.note(f"{death.in_words()}; it is started again")
+            if self._supervisor.server_is_silent:
+                time.sleep(LOOK_S)  # asked now, it would keep us from looking after the rest
+                continue
             try:
                 for entry in self._ports.runs.log(run, after=seen):
                     event, seen = decode_event(entry.event), entry.seq
                     state = fold.apply(state, event)
                     self._watcher.event(event)
-                view = RunView.model_validate_json(self._ports.runs.view(run) or "{}")
+                view = read_view(self._ports.runs.view(run))
                 spend = self._ports.budgets.spend(run)
                 elapsed_s = known + time.monotonic() - began
                 self._watcher.update(Snapshot(state, view, spend, elapsed_s, self._priced))
@@ -243,49 +253,24 @@ class _Session:
     def _complete(self, calls_before: int) -> Ended:
         """Complete the folder (its coordinator may have died at the last moment); sum up."""
         run, plan = self._loaded.plan.run_id, self._loaded.plan
-        entries = self._ports.runs.log(run)
-        state = fold.fold(plan, [decode_event(entry.event) for entry in entries])
-        facts = LedgerFacts(
-            run, self._ports.runs.ledger(run), self._ports.results, self._ports.blobs
-        )
-        FolderMirror(self._folder, self._ports).follow(entries, state, facts)
+        whole = complete_folder(self._folder, self._ports, plan)
         if self._options.redis_url is None:
             self._ports.budgets.write_off(run)  # nobody else works on this Redis
         spend = self._ports.budgets.spend(run)
         summary = summarize(
-            state,
+            whole.state,
             skill=str(self._loaded.skill_path),
             spend=spend,
-            cache_hits=facts.cache_hits,
-            seconds=round(active_seconds(entries), 3),
+            cache_hits=whole.facts.cache_hits,
+            seconds=round(active_seconds(whole.entries), 3),
             run_dir=str(self._folder.path),
             priced=self._priced,
             new_calls=sum(spend.calls.values()) - calls_before,
             warnings=self._loaded.warnings,
         )
         self._folder.write_summary(summary)
-        return Ended(summary, state)
+        return Ended(summary, whole.state)
 
     @property
     def _priced(self) -> bool:
         return all(backend.price is not None for backend in self._loaded.backends.values())
-
-
-def latest_other(store: Path, loaded: LoadedSpec) -> RunFolder | None:
-    """Give the newest run of the same name that differs in something that matters."""
-    runs = store / "runs"
-    if not runs.is_dir():
-        return None
-    folders = [
-        RunFolder(path)
-        for path in runs.iterdir()
-        if path.name.startswith(f"{loaded.plan.name}-") and (path / "events.jsonl").exists()
-    ]
-    others = [
-        folder
-        for folder in folders
-        if folder.path.name != loaded.plan.run_id
-        and folder.read_plan().name == loaded.plan.name
-        and folder.read_plan().mode == loaded.plan.mode
-    ]
-    return max(others, key=lambda f: (f.path / "events.jsonl").stat().st_mtime_ns, default=None)

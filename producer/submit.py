@@ -9,17 +9,19 @@ from types import MappingProxyType
 from typing import Literal
 
 from producer.attachments import KeptAttachments
-from skillopt.domain.events import Event, LeftOut, Resumed, RunCreated, decode_event, encode_event
+from producer.facts import LedgerFacts
+from producer.stored_log import folded
+from producer.stored_plan import pin_if_lapsed
+from skillopt.domain.events import Event, LeftOut, Resumed, RunCreated, encode_event
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
 from skillopt.domain.spec import Budget
 from skillopt.domain.usage import MICRO
 from skillopt.errors import Fenced, StaleVersion
-from skillopt.loop.fold import fold
 from skillopt.state.ports import Caps, Lead, State
 
-#: How often, and how long each time, a paused run's coordinator is waited for: longer than the
-#: lease of one that died right after the pause.
+#: How often, and how long each time, a run's coordinator is waited for: longer than the lease of
+#: one that was killed a moment ago.
 PATIENCE, WAIT_S = 400, 0.05
 
 
@@ -73,6 +75,7 @@ def submit(
             wait(WAIT_S)  # the coordinator that paused it is about to let go
             continue
         try:
+            pin_if_lapsed(lead, state, plan_hash)
             _resume(state, lead, plan, leave_out)
         except (Fenced, StaleVersion):
             continue  # somebody else moved it: look again
@@ -83,7 +86,7 @@ def submit(
 
 
 def load_state(state: State, plan: RunPlan, run: str) -> RunState:
-    return fold(plan, [decode_event(entry.event) for entry in state.runs.log(run)])
+    return folded(plan, state.runs.log(run))
 
 
 def caps_of(budget: Budget) -> Caps:
@@ -91,14 +94,21 @@ def caps_of(budget: Budget) -> Caps:
     return Caps(calls=budget.max_calls, tokens=budget.max_tokens, micro_usd=usd)
 
 
+def _require_readable(state: State, run: str) -> None:
+    """Raise StateCorrupt if ledger or meter of a run do not hold what its coordinator needs."""
+    LedgerFacts(run, state.runs.ledger(run), state.results, state.blobs)
+    state.budgets.spend(run)
+
+
 def _resume(state: State, lead: Lead, plan: RunPlan, leave_out: Mapping[str, str]) -> None:
     """Let a run go on that is paused, or that was left by its coordinator.
 
     The event is due in both cases: it puts the budget into force, and it ends the time during
-    which nobody worked on the run.
+    which nobody worked on the run. A run that cannot be read (StateCorrupt) stays as it is.
     """
     entries = state.runs.log(lead.run)
-    known = fold(plan, [decode_event(entry.event) for entry in entries])
+    known = folded(plan, entries)
+    _require_readable(state, lead.run)
     if known.finished:
         raise StaleVersion(f"run {lead.run!r} finished meanwhile")
     if known.given_up:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from producer.artifacts import due_records
-from producer.caching.known_runs import KnownRun
 from producer.facts import LedgerFacts
 from producer.folder.rollouts import Scope
+from producer.known_runs import KnownRun
 from skillopt.domain.item import SPLITS
 from skillopt.domain.jobs import RolloutSpec
 from skillopt.domain.outcome import LedgerLine

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from producer.caching.entries import Result, Tell, decoded, every_result
-from producer.caching.known_runs import KnownRuns
+from producer.known_runs import KnownRuns
 from skillopt.errors import InputError
 from skillopt.state.ports import MAX_JOBS_PER_CALL, State
 

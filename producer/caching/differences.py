@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from producer.caching.known_runs import KnownRun
+from producer.known_runs import KnownRun
 from skillopt.domain.fingerprint import short
 from skillopt.domain.jobs import RolloutSpec
 

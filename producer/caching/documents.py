@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from producer.caching.known_runs import KnownRun, KnownRuns
+from producer.known_runs import KnownRun, KnownRuns
 from skillopt.config.origins import Origin
 from skillopt.config.skill_file import read_skill_source
 from skillopt.domain.fingerprint import sha256_hex, short, text_hash

@@ -9,7 +9,7 @@ from typing import Literal
 from producer.caching.attempts import RunAttempt
 from producer.caching.differences import NAMES, Difference, differing, in_words
 from producer.caching.entries import Result, Tell, decoded, every_result
-from producer.caching.known_runs import KnownRun, KnownRuns
+from producer.known_runs import KnownRun, KnownRuns
 from skillopt.domain.jobs import RolloutSpec
 from skillopt.domain.results import Receipt
 from skillopt.state.ports import State

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from producer.caching.documents import Document
 from producer.caching.entries import Result, decoded
-from producer.caching.known_runs import KnownRun, KnownRuns
+from producer.known_runs import KnownRun, KnownRuns
 from skillopt.domain.item import Item
 from skillopt.domain.outcome import Committed, LedgerLine
 from skillopt.domain.results import Receipt

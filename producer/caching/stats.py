@@ -9,8 +9,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from producer.caching.entries import Result, Tell, every_result
-from producer.caching.known_runs import KnownRuns
 from producer.facts import LedgerFacts
+from producer.known_runs import KnownRuns
 from skillopt.domain.jobs import JobKind
 from skillopt.errors import StateCorrupt
 from skillopt.state.ports import State

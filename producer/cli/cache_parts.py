@@ -21,10 +21,10 @@ from producer.caching.clearing import (
     matching,
 )
 from producer.caching.documents import documents_meant
-from producer.caching.known_runs import KnownRun, KnownRuns
 from producer.cli.console import Terminal
 from producer.cli.options import default_store
 from producer.facts import LedgerFacts
+from producer.known_runs import KnownRun, KnownRuns
 from producer.view.cache_page import matching_words
 from producer.view.printable import safe
 from skillopt.config.suggest import did_you_mean

@@ -21,14 +21,17 @@ from producer.cli import (
     budget,
     cache,
     check,
+    dead,
     demo,
     diff,
     doctor,
     evaluate,
     explain,
     export,
+    gc,
     init,
     plan,
+    restore,
     run,
     show,
     simulate,
@@ -55,12 +58,15 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     (UNDERSTAND, "export", export.export),
     (OPERATE, "doctor", doctor.doctor),
     (OPERATE, "backends", backends.backends),
+    (OPERATE, "restore", restore.restore),
+    (OPERATE, "gc", gc.gc),
     (OPERATE, "simulate", simulate.simulate),
 )
 #: Commands that have commands of their own.
 GROUPS: tuple[tuple[str, str, typer.Typer], ...] = (
     (OPERATE, "budget", budget.app),
     (OPERATE, "cache", cache.app),
+    (OPERATE, "dead", dead.app),
 )
 #: Settings of single commands beyond their name and group.
 _SETTINGS: dict[str, dict[str, Any]] = {"simulate": simulate.PASS_ON}

@@ -132,7 +132,8 @@ def run_and_report(
 
 
 def _watch(loaded: LoadedSpec, options: SessionOptions, terminal: Terminal) -> Ended:
-    from producer.session import Watcher, latest_other, run_to_end
+    from producer.earlier_run import latest_other
+    from producer.session import Watcher, run_to_end
     from producer.view.live import LiveView
     from producer.view.printable import safe
     from skillopt.config.difference import describe_changes

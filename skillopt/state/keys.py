@@ -26,7 +26,8 @@ BUDGETS: Final = f"{PREFIX}budgets"
 
 RedisType = Literal["string", "hash", "set", "zset", "stream"]
 
-#: As `Key.ttl`: no TTL, the key lives as long as its run.
+#: As `Key.ttl`: no TTL, the key lives as long as its run: `skillopt gc` removes it, once the run
+#: is finished, old enough and whole in its folder.
 RUN: Final = "run"
 #: As `Key.ttl`: no TTL, the key belongs to an owner or a team: what they have spent must outlive
 #: any run, or their caps would mean nothing. Few and small; nobody deletes them.
@@ -109,6 +110,10 @@ def view(run: str) -> str:
     return f"{PREFIX}run:{run}:view"
 
 
+def requests(run: str) -> str:
+    return f"{PREFIX}run:{run}:asks"
+
+
 def run_lease(run: str) -> str:
     return f"{PREFIX}runlease:{run}"
 
@@ -178,30 +183,32 @@ TABLE: Final[tuple[Key, ...]] = (
         "owner of the one claim that may run the job now"),
     Key("so:job:<job>", "hash", "spec_ttl_s", "want, claim, release, reserve", "want, claim",
         "sent, sends: the last message; claimed: it arrived; claim_lane, claims, qclaims: "
-        "claims not yet committed; until, reason, rounds: given back; calls, repaid: paid so far"),
+        "claims not yet committed; by: who claimed last; until, reason, rounds: given back; "
+        "died (ms); calls, repaid: paid so far"),
     Key("so:wait:<job>", "set", "spec_ttl_s", "want", "claim, renew, commit",
         "runs to tell when the job is over"),
-    Key("so:dead:<job>", "string", "spec_ttl_s", "want, claim", "want, claim",
+    Key("so:dead:<job>", "string", "spec_ttl_s", "want, claim", "want, claim, dead list",
         "why the job is given up; deleting it gives the job another chance"),
     Key("so:skill:<hash>", "set", "result_ttl_s", "commit", "results",
         "ids of the jobs whose results were obtained with this document"),
     Key("so:done:<run>", "stream", "doorbell_ttl_s", "commit, release, step", "coordinator",
         "the run's doorbell: an entry means only that there is news"),
-    Key("so:runs", "zset", RUN, "create", "anyone", "every run by its time of creation (us)"),
-    Key("so:runs:open", "zset", RUN, "create, step", "coordinators",
+    Key("so:runs", "zset", RUN, "create, restore, gc", "anyone",
+        "every run by its time of creation (us)"),
+    Key("so:runs:open", "zset", RUN, "create, step, restore, gc", "coordinators",
         "runs that need a coordinator, by their time of creation (us)"),
-    Key("so:run:<run>", "hash", RUN, "create, step", "anyone",
+    Key("so:run:<run>", "hash", RUN, "create, step, restore, pin, gc", "anyone",
         "meta (JSON), status, version (= entries of the log), created (us)"),
-    Key("so:run:<run>:log", "stream", RUN, "create, step", "anyone",
+    Key("so:run:<run>:log", "stream", RUN, "create, step, restore, gc", "anyone",
         "the run's events; entry n has the id n-0 and holds at (ms) and event (JSON)"),
-    Key("so:run:<run>:ledger", "hash", RUN, "want", "coordinator",
+    Key("so:run:<run>:ledger", "hash", RUN, "want, restore, gc", "coordinator",
         "job -> result line, as the run saw it first"),
-    Key("so:run:<run>:meter", "hash", RUN, "claim, reserve, settle", "anyone",
+    Key("so:run:<run>:meter", "hash", RUN, "claim, reserve, settle, restore, gc", "anyone",
         "caps, spent, reserved and unconfirmed amounts, executions; owner, team: who pays too; "
         "refused: by whom and by which cap"),
-    Key("so:run:<run>:rsv", "zset", RUN, "reserve, settle", "reserve",
+    Key("so:run:<run>:rsv", "zset", RUN, "reserve, settle, gc", "reserve",
         "reservations in force by the time they lapse (ms)"),
-    Key("so:run:<run>:estimates", "hash", RUN, "reserve, settle", "settle",
+    Key("so:run:<run>:estimates", "hash", RUN, "reserve, settle, gc", "settle",
         "reservation -> role:calls:tokens:micro_usd:owner:team, in force or lapsed, until settled"),
     Key("so:budgets", "set", SHARED, "join, budget set", "budget show",
         "<kind>:<name> of every owner and team that has a cap or a run"),
@@ -215,7 +222,9 @@ TABLE: Final[tuple[Key, ...]] = (
         "this reservation is over: a repeated reserve must not open it again"),
     Key("so:run:<run>:view", "string", "view_ttl_s", "coordinator", "anyone",
         "what the run is doing right now, for people"),
-    Key("so:runlease:<run>", "hash", RUN, "lead, resign", "want, step",
+    Key("so:run:<run>:asks", "stream", "doorbell_ttl_s", "dead retry, dead exclude",
+        "the run's lead", "what people ask of the run (JSON), until its lead has done it"),
+    Key("so:runlease:<run>", "hash", RUN, "lead, resign, gc", "want, step",
         "owner and until (ms) of the present lead; fence, which only grows"),
     Key("so:hold:<credential…>", "string", GIVEN, "leave", "admit",
         "no call on this credential while the key exists"),

@@ -107,7 +107,7 @@ class FleetCommand:
         return json.loads((self.folder / "out").read_text())
 
     def err(self) -> str:
-        return (self.folder / "err").read_text()[-4000:]
+        return (self.folder / "err").read_text()
 
     def logs(self) -> str:
         return "\n".join(

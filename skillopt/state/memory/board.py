@@ -89,13 +89,7 @@ class MemoryBoard:
         with tables.changed:
             tables.require_lead(lead)
             for job in jobs:
-                tables.dead.drop(job)
-                record = tables.jobs.get(job)
-                if record is not None:
-                    fresh = JobRecord(
-                        calls=record.calls, repaid=record.repaid, claim_lane=record.claim_lane
-                    )
-                    tables.jobs.put(job, fresh, tables.timing.spec_ttl_s)
+                tables.forget_trouble(job)
 
 
 def _answer(

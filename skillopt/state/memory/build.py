@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from skillopt.domain.timing import Timing
+from skillopt.state.memory.archive import MemoryArchive
 from skillopt.state.memory.blobs import MemoryBlobs
 from skillopt.state.memory.board import MemoryBoard
 from skillopt.state.memory.budgets import MemoryBudgets
 from skillopt.state.memory.cache import MemoryCache
 from skillopt.state.memory.claims import MemoryClaims
+from skillopt.state.memory.dead import MemoryDead
 from skillopt.state.memory.doorbell import MemoryDoorbell
 from skillopt.state.memory.expiring import Clock
 from skillopt.state.memory.fleet import MemoryFleet
+from skillopt.state.memory.requests import MemoryRequests
 from skillopt.state.memory.results import MemoryResults
 from skillopt.state.memory.runs import MemoryRuns
 from skillopt.state.memory.server import MemoryServer
@@ -37,4 +40,7 @@ def build(timing: Timing, clock: Clock) -> State:
         throttle=MemoryThrottle(tables),
         fleet=MemoryFleet(tables),
         server=MemoryServer(tables),
+        dead=MemoryDead(tables),
+        requests=MemoryRequests(tables),
+        archive=MemoryArchive(tables),
     )

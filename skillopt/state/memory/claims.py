@@ -64,6 +64,7 @@ class MemoryClaims:
         else:
             record.claims += 1
         record.claimed, record.claim_lane, record.held_until = True, lane, None
+        record.claimed_by = owner
         record.repaid, record.calls = record.calls, 0
         meter.executions += 1
         meter.repaid_calls += record.repaid

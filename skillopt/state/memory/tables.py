@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from typing import Any
 
 from skillopt.domain.timing import Timing
 from skillopt.domain.usage import Role
@@ -16,6 +17,7 @@ from skillopt.state.ports import (
     Lane,
     Lead,
     LogEntry,
+    PendingRequest,
     Refusal,
     Scope,
     StoredResult,
@@ -36,6 +38,8 @@ class JobRecord:
     claims: int = 0
     quarantine_claims: int = 0
     claim_lane: Lane = "normal"
+    claimed_by: str = ""
+    died_at: float | None = None
     #: When a job that was given back may be sent again, why it was, and how often.
     held_until: float | None = None
     reason: str = ""
@@ -141,6 +145,13 @@ class Tables:
         #: Of owners and teams.
         self.shared_meters: dict[Scope, Meter] = {}
         self.rings: dict[str, int] = {}
+        self.requests: Expiring[tuple[PendingRequest, ...]] = Expiring(clock)
+        self.request_number = 0
+
+    @property
+    def of_one_run(self) -> tuple[dict[str, Any], ...]:
+        """The tables whose entries live as long as their run."""
+        return (self.runs, self.leads, self.ledgers, self.meters, self.rings)
 
     def require_lead(self, lead: Lead) -> None:
         """Raise Fenced unless fence and owner are those of the present lead."""
@@ -171,12 +182,27 @@ class Tables:
         for run in sorted(self.waiting(job)):
             self.ring(run)
 
+    def forget_trouble(self, job: str) -> None:
+        """Forget what went wrong with a job; what its calls took is still known."""
+        self.dead.drop(job)
+        record = self.jobs.get(job)
+        if record is not None:
+            fresh = JobRecord(
+                calls=record.calls,
+                repaid=record.repaid,
+                claim_lane=record.claim_lane,
+                claimed_by=record.claimed_by,
+            )
+            self.jobs.put(job, fresh, self.timing.spec_ttl_s)
+
     def bury(self, job: str, record: JobRecord) -> str:
         """Mark a job dead, tell its waiters and give the reason."""
         reason = (
             f"lost: {record.claims} claims were lost, then {record.quarantine_claims} more in "
             "quarantine"
         )
+        record.died_at = self.clock()
+        self.jobs.put(job, record, self.timing.spec_ttl_s)
         self.dead.put(job, reason, self.timing.spec_ttl_s)
         self.ring_waiters(job)
         return reason

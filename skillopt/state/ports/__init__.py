@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from skillopt.state.ports.archive import Archive, Paid, RemovedRun
 from skillopt.state.ports.board import (
     MAX_JOBS_PER_CALL,
     JobBoard,
@@ -37,8 +38,10 @@ from skillopt.state.ports.claims import (
     JobClaims,
     RenewStatus,
 )
+from skillopt.state.ports.dead import Dead, TroubledJob
 from skillopt.state.ports.fleet import Fleet, WorkerInfo
 from skillopt.state.ports.lead import Lead
+from skillopt.state.ports.requests import PendingRequest, Requests
 from skillopt.state.ports.results import Blobs, Results, StoredResult
 from skillopt.state.ports.runs import Doorbell, LogEntry, RunInfo, Runs
 from skillopt.state.ports.server import REQUIRED_VERSION, Server, ServerFacts
@@ -57,6 +60,7 @@ __all__ = [
     "REQUIRED_VERSION",
     "Admission",
     "Amount",
+    "Archive",
     "Blobs",
     "Budgets",
     "Cache",
@@ -66,6 +70,7 @@ __all__ = [
     "Caps",
     "Claim",
     "ClaimStatus",
+    "Dead",
     "Doorbell",
     "EndKind",
     "Finished",
@@ -75,9 +80,13 @@ __all__ = [
     "Lane",
     "Lead",
     "LogEntry",
+    "Paid",
+    "PendingRequest",
     "Refusal",
     "Removal",
+    "RemovedRun",
     "RenewStatus",
+    "Requests",
     "Results",
     "RunInfo",
     "Runs",
@@ -91,6 +100,7 @@ __all__ = [
     "StoredResult",
     "Throttle",
     "ThrottleScope",
+    "TroubledJob",
     "Want",
     "WantAnswer",
     "WantStatus",
@@ -113,3 +123,6 @@ class State:
     throttle: Throttle
     fleet: Fleet
     server: Server
+    dead: Dead
+    requests: Requests
+    archive: Archive

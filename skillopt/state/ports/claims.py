@@ -10,9 +10,9 @@ from typing import Protocol
 from skillopt.state.ports.board import Lane
 
 #: Reason codes for giving a job back that say nothing about the job or its backend: a worker
-#: stops, whoever was to pay cannot, or there are more jobs than the limits of the backend, or a
-#: budget, let through at once.
-NO_ROUND = frozenset({"budget", "budget_held", "draining", "throttled"})
+#: stops, or is of another version than the run needs, whoever was to pay cannot, or there are more
+#: jobs than the limits of the backend, or a budget, let through at once.
+NO_ROUND = frozenset({"budget", "budget_held", "draining", "incompatible", "throttled"})
 
 
 class ClaimStatus(StrEnum):

@@ -13,14 +13,17 @@ from redis.retry import Retry
 
 from skillopt.domain.timing import Timing
 from skillopt.state.ports import State
+from skillopt.state.redis.archive import RedisArchive
 from skillopt.state.redis.blobs import RedisBlobs
 from skillopt.state.redis.board import RedisBoard
 from skillopt.state.redis.budgets import RedisBudgets
 from skillopt.state.redis.cache import RedisCache
 from skillopt.state.redis.claims import RedisClaims
+from skillopt.state.redis.dead import RedisDead
 from skillopt.state.redis.doorbell import RedisDoorbell
 from skillopt.state.redis.faults import translated
 from skillopt.state.redis.fleet import RedisFleet
+from skillopt.state.redis.requests import RedisRequests
 from skillopt.state.redis.results import RedisResults
 from skillopt.state.redis.runs import RedisRuns
 from skillopt.state.redis.scripts import Limits, Scripts
@@ -99,6 +102,9 @@ def connect(url: str, timing: Timing) -> RedisState:
         throttle=RedisThrottle(scripts, timing),
         fleet=RedisFleet(client, scripts, limits),
         server=RedisServerFacts(client, broker),
+        dead=RedisDead(client, scripts, limits),
+        requests=RedisRequests(client, limits),
+        archive=RedisArchive(scripts),
         client=client,
         broker=broker,
     )

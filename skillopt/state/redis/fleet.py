@@ -7,6 +7,7 @@ import logging
 from dataclasses import asdict, fields
 
 import redis
+from pydantic import TypeAdapter, ValidationError
 
 from skillopt.errors import StateCorrupt
 from skillopt.state import keys
@@ -17,6 +18,7 @@ from skillopt.state.redis.scripts import Limits, Scripts
 
 log = logging.getLogger(__name__)
 _FIELDS = tuple(field.name for field in fields(WorkerInfo))
+_INFO: TypeAdapter[WorkerInfo] = TypeAdapter(WorkerInfo)
 
 
 class RedisFleet:
@@ -60,7 +62,7 @@ def _info(announcement: bytes) -> WorkerInfo | None:
     """
     try:
         said = json_object(announcement, "a worker's announcement")
-        return WorkerInfo(**{name: said[name] for name in _FIELDS if name in said})
-    except (TypeError, StateCorrupt) as error:
+        return _INFO.validate_python({name: said[name] for name in _FIELDS if name in said})
+    except (ValidationError, StateCorrupt) as error:
         log.warning("a worker is not understood: %s", error, extra={"event": "unknown_worker"})
         return None

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from skillopt.errors import StateCorrupt
+
+#: Characters of a wrong value that an error shows: it may be of any size.
+_SHOWN: Final = 60
 
 
 def text(value: object, what: str) -> str:
@@ -13,7 +16,7 @@ def text(value: object, what: str) -> str:
     if isinstance(value, str):
         return value
     if not isinstance(value, bytes):
-        raise StateCorrupt(f"{what} is {value!r}, not a text")
+        raise StateCorrupt(f"{what} is {_shown(value)}, not a text")
     try:
         return value.decode()
     except UnicodeDecodeError as error:
@@ -25,15 +28,20 @@ def integer(value: object, what: str) -> int:
     try:
         return int(text(value, what)) if not isinstance(value, int) else value
     except ValueError as error:
-        raise StateCorrupt(f"{what} is {value!r}, not a whole number") from error
+        raise StateCorrupt(f"{what} is {_shown(value)}, not a whole number") from error
 
 
 def json_object(value: object, what: str) -> dict[str, Any]:
     """Decode a stored JSON object; `what` names it in the error."""
     try:
         decoded = json.loads(text(value, what))
-    except ValueError as error:
-        raise StateCorrupt(f"{what} is not JSON: {value!r}") from error
+    except (ValueError, RecursionError) as error:
+        raise StateCorrupt(f"{what} is not JSON that can be read: {_shown(value)}") from error
     if not isinstance(decoded, dict):
-        raise StateCorrupt(f"{what} is {decoded!r}, not a JSON object")
+        raise StateCorrupt(f"{what} is {_shown(value)}, not a JSON object")
     return decoded
+
+
+def _shown(value: object) -> str:
+    shown = repr(value[:_SHOWN] if isinstance(value, bytes | str) else value)
+    return shown if len(shown) <= 2 * _SHOWN else f"{shown[: 2 * _SHOWN]}…"

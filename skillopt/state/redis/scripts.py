@@ -20,10 +20,10 @@ from skillopt.state.ports import MAX_JOBS_PER_CALL, Lead
 from skillopt.state.redis.faults import translated
 
 ScriptName = Literal[
-    "want", "unwant", "retry",
+    "want", "unwant", "retry", "revive",
     "claim", "renew", "release", "abandon", "commit",
     "read", "forget", "clear",
-    "create", "lead", "resign", "step",
+    "create", "lead", "resign", "step", "restore", "enter", "pin", "remove",
     "reserve", "extend", "settle", "spend",
     "admit", "keep", "leave", "standing", "waits",
     "workers",

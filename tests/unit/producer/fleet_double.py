@@ -39,7 +39,7 @@ TIMING = Timing(
 )
 
 #: Waits after which a run that does not end is stopped.
-MOST_WAITS = 500
+MOST_WAITS = 5_000
 
 
 class VirtualClock:

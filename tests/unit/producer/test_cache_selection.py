@@ -11,7 +11,7 @@ import pytest
 from producer.caching.clearing import Selection, age_in_seconds, clear, matching
 from producer.caching.differences import FIELDS, in_words
 from producer.caching.documents import documents_meant
-from producer.caching.known_runs import KnownRuns
+from producer.known_runs import KnownRuns
 from producer.view.cache_page import size, time_span
 from skillopt.domain.fingerprint import sha256_hex, text_hash
 from skillopt.domain.jobs import RolloutSpec

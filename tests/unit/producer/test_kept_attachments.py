@@ -131,6 +131,16 @@ def plan_with_files() -> RunPlan:
     )
 
 
+def test_what_a_new_folder_lacks_is_copied_out_of_the_blobs(tmp_path):
+    bench = Bench()
+    kept(tmp_path, bench).ensure(HASHES[:1])
+    other = KeptAttachments(tmp_path / "other", bench.state.blobs)
+    other.fetch(HASHES)
+    copied = tmp_path / "other" / "attachments"
+    assert [path.name for path in copied.iterdir()] == HASHES[:1], "the others are not stored"
+    assert (copied / HASHES[0]).read_bytes() == b"one"
+
+
 def drive(bench: Bench, plan: RunPlan, attachments: KeptAttachments) -> None:
     run = submit(bench.state, plan, meta={}, wait=bench._wait, attachments=attachments).run
     lead = bench.state.runs.lead(run, "c1")

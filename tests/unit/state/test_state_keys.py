@@ -26,6 +26,7 @@ BUILT = [
     keys.estimates("a-run.1"),
     keys.settled("a-run.1", "host:1:2"),
     keys.view("a-run.1"),
+    keys.requests("a-run.1"),
     keys.run_lease("a-run.1"),
     keys.hold("https://host:1/v1"),
     keys.rate("https://host:1/v1"),

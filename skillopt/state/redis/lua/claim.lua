@@ -41,14 +41,15 @@ if lane == 'normal' and claims >= tonumber(ARGV[5]) then
   return {'quarantined'}
 end
 if lane == 'quarantine' and quarantine_claims >= tonumber(ARGV[6]) then
-  bury(KEYS[2], wait, claims, quarantine_claims, spec_ttl, bell)
+  bury(KEYS[2], wait, job, claims, quarantine_claims, spec_ttl, bell)
   return {'dead'}
 end
 
 local repaid = tonumber(f[3]) or 0
 redis.call('SET', lease, owner, 'PX', ARGV[3])
 redis.call('HINCRBY', job, lane == 'quarantine' and 'qclaims' or 'claims', 1)
-redis.call('HSET', job, 'claimed', '1', 'claim_lane', lane, 'calls', 0, 'repaid', repaid)
+redis.call('HSET', job, 'claimed', '1', 'claim_lane', lane, 'calls', 0, 'repaid', repaid,
+  'by', owner)
 redis.call('HDEL', job, 'until')
 redis.call('PEXPIRE', job, spec_ttl)
 redis.call('HINCRBY', meter, 'executions', 1)

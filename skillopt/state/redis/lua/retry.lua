@@ -7,8 +7,6 @@
 
 if not leads(KEYS[1], ARGV[1], ARGV[2]) then return 'fenced' end
 for index = 2, #KEYS, 2 do
-  redis.call('HDEL', KEYS[index], 'sent', 'sends', 'claimed', 'claims', 'qclaims', 'until',
-    'reason', 'rounds')
-  redis.call('DEL', KEYS[index + 1])
+  forget_trouble(KEYS[index], KEYS[index + 1])
 end
 return 'ok'

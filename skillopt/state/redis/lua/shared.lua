@@ -24,11 +24,20 @@ local function ring(bell, runs)
   end
 end
 
+-- Forget in so:job:<job> and so:dead:<job> what went wrong with a job.
+local function forget_trouble(job, dead)
+  redis.call('HDEL', job, 'sent', 'sends', 'claimed', 'claims', 'qclaims', 'until', 'reason',
+    'rounds', 'died')
+  redis.call('DEL', dead)
+end
+
 -- Mark a job dead in so:dead:<job> and tell its waiters; gives the reason.
-local function bury(dead, wait, claims, quarantine_claims, ttl, bell)
+local function bury(dead, wait, job, claims, quarantine_claims, ttl, bell)
   local reason = 'lost: ' .. claims .. ' claims were lost, then ' .. quarantine_claims
     .. ' more in quarantine'
   redis.call('SET', dead, reason, 'PX', ttl)
+  redis.call('HSET', job, 'died', now_ms())
+  redis.call('PEXPIRE', job, ttl)
   ring(bell, redis.call('SMEMBERS', wait))
   return reason
 end

@@ -72,7 +72,7 @@ local function answer(id, spec_text, res, lease, job, wait, spec, dead)
   if held and held > now then return {'held', '', lane, held - now, last_reason, rounds} end
   if lane == 'quarantine' and quarantine_claims >= max_quarantined then
     room = room + 1
-    reason = bury(dead, wait, claims, quarantine_claims, spec_ttl, bell)
+    reason = bury(dead, wait, job, claims, quarantine_claims, spec_ttl, bell)
     return {'dead', '', 'normal', 0, reason, rounds}
   end
   local sends = due(f[1], tonumber(f[2]) or 1, f[3], held)

@@ -7,8 +7,9 @@
 
 local reply = {}
 for _, name in ipairs(redis.call('SMEMBERS', KEYS[1])) do
-  local info = redis.call('GET', ARGV[1] .. name)
-  if info then
+  -- A key of another type is no worker either.
+  local info = redis.pcall('GET', ARGV[1] .. name)
+  if type(info) == 'string' then
     reply[#reply + 1] = info
   else
     redis.call('SREM', KEYS[1], name)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
-from pydantic import ValidationError
-
+from producer.stored_plan import stored_plan
 from producer.submit import load_state
 from skillopt.domain.item import SPLITS, Item
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import RunState
-from skillopt.errors import InputError
+from skillopt.errors import InputError, StateCorrupt
 from skillopt.loop.jobs import JobFactory
 from skillopt.state.ports import RunInfo, State
 
@@ -75,14 +75,30 @@ class KnownRuns:
         return [one for one in found if one is not None]
 
     def find(self, reference: str) -> KnownRun:
-        """Find a run by id, name, unique prefix of its id, or "last" (the newest).
+        """Find a run as `id_of` does; raises InputError also if its plan is not stored any more."""
+        run = self.id_of(reference)
+        known = self.get(run)
+        if known is None:
+            raise InputError(
+                f"the plan of run {run!r} is not stored any more: give the command that started "
+                "it again, which stores it anew; `skillopt show` tells what its folder has"
+            )
+        return known
 
-        Raises InputError, with the candidates, if no run or more than one is meant, or if the
-        plan of the run is not stored any more.
+    def id_of(self, reference: str) -> str:
+        """Give the id of a run that is meant by its id, name, unique prefix of its id, folder, or
+        "last" (the newest).
+
+        Raises InputError, with the candidates, if no run or more than one is meant.
         """
+        if (Path(reference) / "plan.json").is_file():
+            reference = Path(reference).resolve().name
         runs = list(self.infos)
         if not runs:
-            raise InputError(f"no run {reference!r}: there is none here; start one first")
+            raise InputError(
+                f"no run {reference!r}: there is none here; start one first, or put one "
+                "back with `skillopt restore RUN_DIR`"
+            )
         named = [run for run in runs if run == reference]
         named = named or [run for run in runs if self.infos[run].meta.get("name") == reference]
         named = named or [run for run in runs if reference and run.startswith(reference)]
@@ -92,24 +108,17 @@ class KnownRuns:
             what = f"{reference!r} means several runs" if named else f"no run {reference!r} here"
             listed = ", ".join((named or runs)[:LISTED_RUNS])
             raise InputError(f"{what}; give the id of one: {listed}")
-        known = self.get(named[0])
-        if known is None:
-            raise InputError(
-                f"the plan of run {named[0]!r} is not stored any more; its folder still has what "
-                "it left: see `skillopt show`"
-            )
-        return known
+        return named[0]
 
     def state_of(self, known: KnownRun) -> RunState:
         return load_state(self._state, known.plan, known.run)
 
     def _read(self, run: str) -> KnownRun | None:
         info = self.infos.get(run)
-        plan_hash = info.meta.get("plan", "") if info else ""
-        stored = self._state.blobs.get([plan_hash]).get(plan_hash)
-        if stored is None:
+        if info is None:
             return None
         try:
-            return KnownRun(run, RunPlan.model_validate_json(stored))
-        except ValidationError:
-            return None  # written by another version: as good as gone
+            plan = stored_plan(info, self._state)
+        except StateCorrupt:
+            return None  # damaged, or written by another version: as good as gone
+        return None if plan is None else KnownRun(run, plan)
