@@ -9,10 +9,10 @@ PYTHON := $(shell for p in python3 python3.12 python3.11; do \
 	$$p -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& echo $$p && break; done)
 
-.PHONY: help demo install dev test test-slow test-cli e2e lint check clean constraints
+.PHONY: help demo install dev test test-slow test-cli e2e chaos chaos-all chaos-default soak lint check clean constraints
 
 help:  ## show this list
-	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 demo: install  ## install and watch a skill being trained (no key, no Redis, no Docker needed)
 	$(BIN)/skillopt demo
@@ -34,6 +34,21 @@ test-cli: dev $(AGENTS)/.installed  ## test with the real agent programs, instal
 e2e: dev  ## run every end-to-end test: each mode of the loop, and each under disturbance
 	$(BIN)/pytest -n 2 --dist loadfile tests/e2e
 
+# Reports, one JSON file for each seed, are written to .chaos.
+CHAOS := PYTHONPATH=$(CURDIR)/tests:$(CURDIR)/tests/chaos:$(CURDIR) $(BIN)/python -m harness --report .chaos
+
+chaos: dev  ## disturb a fleet of real processes by one seed of faults: make chaos SEED=3
+	$(CHAOS) --seed $(or $(SEED),1)
+
+chaos-all: dev  ## the same for 20 seeds, then a poison job (20 minutes)
+	$(CHAOS) --all
+
+chaos-default: dev  ## measure how long a fleet takes to recover at default settings (1 minute)
+	$(CHAOS) --defaults
+
+soak: dev  ## keep a fleet busy and see that nothing of it grows: make soak MINUTES=10
+	PYTHONPATH=$(CURDIR)/tests:$(CURDIR) $(BIN)/python -m soak --minutes $(or $(MINUTES),10)
+
 lint: dev  ## format check, lint, types, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -46,7 +61,7 @@ constraints: dev  ## write the pinned versions of what is installed now
 	$(BIN)/pip freeze --exclude-editable --exclude skillopt-fleet | grep -E '^[A-Za-z0-9._-]+==' > constraints.txt
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) $(AGENTS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(AGENTS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .chaos
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with venv is needed and was not found" >&2; exit 1; }

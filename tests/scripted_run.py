@@ -12,6 +12,7 @@ from skillopt.domain.backend import BackendUse
 from skillopt.domain.events import Event, RunCreated, encode_event
 from skillopt.domain.fingerprint import sha256_hex
 from skillopt.domain.item import ExactJudge, Item, Splits, TaskPrompt
+from skillopt.domain.jobs import RolloutSpec
 from skillopt.domain.messages import Message, decode_messages
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.plan import RunPlan
@@ -111,6 +112,9 @@ class Store:
             throttle=none,
             fleet=none,
             server=none,
+            dead=none,
+            requests=none,
+            archive=none,
         )
 
     def read(self, sha: str) -> bytes:
@@ -122,7 +126,9 @@ class Store:
         return name
 
 
-def finished_job(job: str, body: Body, *, payer: str, calls: int) -> Finished:
+def finished_job(
+    job: str, body: Body, *, payer: str, calls: int, is_attempt: bool = False
+) -> Finished:
     """Encode a result as a worker commits it."""
     scores = (body.hard, body.soft) if isinstance(body, JudgementBody) else (None, None)
     line = LedgerLine(
@@ -131,6 +137,7 @@ def finished_job(job: str, body: Body, *, payer: str, calls: int) -> Finished:
         hard=scores[0],
         soft=scores[1],
         payer=payer,
+        judged=body.as_judged.digest if isinstance(body, ReplyBody) and is_attempt else None,
     )
     receipt = Receipt(worker="w1", seconds=0.5, calls=calls, input_tokens=10, output_tokens=4)
     return Finished(job, line.model_dump_json(), body.model_dump_json(), receipt.model_dump_json())
@@ -222,6 +229,12 @@ class ScriptedRun:
         models = self.models or Models(self.filtered, self.garbles, self.repairs)
         body = models.answer(job.spec, self.store)
         calls = 0 if job.spec.backend is None else 1
-        done = finished_job(job.id, body, payer=self.run_id, calls=calls)
+        done = finished_job(
+            job.id,
+            body,
+            payer=self.run_id,
+            calls=calls,
+            is_attempt=isinstance(job.spec, RolloutSpec),
+        )
         self.ledger[job.id] = LedgerLine.model_validate_json(done.line)
         self.store.results[job.id] = StoredResult(done.line, done.body, done.receipt)

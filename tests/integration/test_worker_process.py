@@ -142,7 +142,7 @@ def test_messages_that_must_not_be_followed_are_refused_and_the_worker_goes_on(
     fleet.result(good)
     until(fleet.queue_is_empty, "the end of the queue", worker)
     assert fleet.state.results.get([foreign.id]) == {}
-    assert fleet.spend().executions == 1
+    assert sum(fleet.spend().calls.values()) == 1  # a refused message may claim, and pays nothing
     assert "message for backend 'another' reached a worker of 'sim'" in worker.text()
     assert worker.process.poll() is None
 

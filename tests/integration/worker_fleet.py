@@ -141,7 +141,12 @@ class WorkerFleet:
     # --- workers --------------------------------------------------------------------------------
 
     def start(
-        self, name: str = "1", *, concurrency: int = 4, ready: bool = True, **environ: str
+        self,
+        name: str = "1",
+        *arguments: str,
+        concurrency: int = 4,
+        ready: bool = True,
+        **environ: str,
     ) -> WorkerProcess:
         catalogue = self.folder / "backends.resolved.yaml"
         catalogue.write_text(dump_catalogue({"sim": self.backend}))
@@ -150,7 +155,7 @@ class WorkerFleet:
         command += ["--backends", str(catalogue), "--name", name]
         with log.open("wb") as out:
             process = subprocess.Popen(
-                [*command, "--concurrency", str(concurrency)],
+                [*command, "--concurrency", str(concurrency), *arguments],
                 env={**os.environ, **self.environ, "SKILLOPT_REDIS_URL": self.url, **environ},
                 stdout=out,
                 stderr=out,

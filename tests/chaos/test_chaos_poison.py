@@ -1,0 +1,15 @@
+"""A job that kills its workers, on a fleet of real processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.poison import run_poison
+
+
+def test_a_poison_job_dies_for_all_to_see_and_none_of_its_neighbours_with_it(
+    tmp_path: Path,
+) -> None:
+    poisoned = run_poison(tmp_path)
+    assert not poisoned.problems, poisoned.text()
+    assert len(poisoned.dead) == 1

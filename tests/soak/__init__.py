@@ -1,0 +1,1 @@
+"""A fleet that works for minutes on end: nothing of it may grow."""
