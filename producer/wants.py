@@ -9,15 +9,17 @@ from typing import Protocol
 
 from producer.answers import Progress, absorb, is_hopeless
 from producer.facts import LedgerFacts
+from producer.shares import WEIGHTS, windows
 from skillopt.domain.events import Event
 from skillopt.domain.run import RunState
 from skillopt.domain.throttling import waiting_for
 from skillopt.domain.timing import Timing
 from skillopt.domain.usage import Role
+from skillopt.domain.view import ShareView
 from skillopt.loop.facts import Facts
 from skillopt.loop.jobs import JobFactory, WantedJob
 from skillopt.state.ports import (
-    MAX_JOBS_PER_CALL,
+    Demand,
     Lane,
     Lead,
     State,
@@ -27,13 +29,18 @@ from skillopt.state.ports import (
     WorkerInfo,
 )
 
-#: Bounds of the in-flight window of one run on one backend.
-MIN_WINDOW, MAX_WINDOW = 4, 256
+#: What a backend without workers, or with few, is taken to hold; and the most that one run has in
+#: flight on a backend, unless it was given a window of its own.
+MIN_ROOM, MAX_WINDOW = 4, 256
+#: Jobs that a backend is taken to hold for each that its workers can be at: the next one is there
+#: when one ends.
+JOBS_PER_SLOT = 2
 
 #: Blobs are stored again after this long, so that they outlive a long run.
 BLOB_RENEWAL_S = 3_600.0
 
-_REGISTERED = (WantStatus.SEND, WantStatus.QUEUED, WantStatus.LEASED, WantStatus.HELD)
+_UNDER_WAY = (WantStatus.SEND, WantStatus.QUEUED, WantStatus.LEASED)
+_REGISTERED = (*_UNDER_WAY, WantStatus.HELD)
 
 
 class Sender(Protocol):
@@ -69,25 +76,30 @@ class Wants:
         self._missed: set[str] = set()
         self._sent: set[str] = set()
         self._open: set[str] = set()
+        #: Backends that the run has a demand on.
+        self._demanded: set[str] = set()
 
     def inherit(self, jobs: Iterable[str]) -> None:
         """Take over jobs that an earlier coordinator of the run may still wait for."""
         self._open.update(jobs)
 
     def ask_all(
-        self, wanted: Sequence[WantedJob], facts: LedgerFacts
+        self, state: RunState, wanted: Sequence[WantedJob], facts: LedgerFacts
     ) -> tuple[Progress, list[Event]]:
-        """Ask for all jobs, in order of importance; gives the events of those given up."""
+        """Ask for all jobs, in order of importance, as far as the run's share of each backend
+        goes; gives the events of those given up.
+        """
         self.drop_all_but(job.id for job in wanted)
         by_backend: dict[str, list[WantedJob]] = {}
         for job in wanted:
             by_backend.setdefault(self._backends[job.role], []).append(job)
         workers = self._ports.fleet.workers()
+        self._withdraw(self._demanded.difference(by_backend))
         progress, gave_up = Progress(), list[Event]()
         throttled = self._ports.throttle.waiting(list(by_backend))
         for backend, jobs in by_backend.items():
             live = [w for w in workers if w.backend == backend]
-            room = _window(live)
+            room = self._room(state, backend, len(jobs), live)
             due = self._within(jobs, room)
             answers = self._want(backend, due, room)
             gave_up += absorb(
@@ -97,20 +109,65 @@ class Wants:
             idle = all(answer.status is WantStatus.HIT for answer in answers)
             if not idle and not any(w.lane == "normal" for w in live):
                 progress.reasons += (f"waiting for a worker of backend {backend!r}",)
+            if not idle and room == 0:
+                progress.reasons += (
+                    f"waiting: other runs of owner {state.plan.owner!r} use all that their quota "
+                    f"allows on backend {backend!r}",
+                )
+            under_way = sum(answer.status in _UNDER_WAY for answer in answers)
+            progress.shares += (
+                ShareView(backend=backend, in_flight=under_way, window=room, wanted=len(jobs)),
+            )
             if not idle and not explained and backend in throttled:
                 progress.reasons += (waiting_for(backend, throttled[backend], datetime.now(UTC)),)
         return progress, gave_up
 
     def drop_all_but(self, wanted: Iterable[str]) -> None:
         """Stop waiting for jobs that a decision needs no longer; nobody else's are touched."""
-        needless = list(self._open.difference(wanted))
-        for first in range(0, len(needless), MAX_JOBS_PER_CALL):
-            self._ports.board.unwant(self._lead, needless[first : first + MAX_JOBS_PER_CALL])
-        self._open.difference_update(needless)
+        self._unwant(list(self._open.difference(wanted)))
+
+    def rest(self) -> None:
+        """Let nothing begin any more; what workers are at comes to its end."""
+        self._unwant(list(self._open), keep_leased=True)
+
+    def leave(self) -> None:
+        """Give the run's share of every backend to others."""
+        self._withdraw(set(self._demanded))
+
+    def _unwant(self, jobs: list[str], *, keep_leased: bool = False) -> None:
+        if jobs:
+            self._ports.board.unwant(self._lead, jobs, keep_leased=keep_leased)
+        self._open.difference_update(jobs)
+
+    def _withdraw(self, backends: set[str]) -> None:
+        for backend in backends:
+            self._ports.shares.withdraw(backend, self._lead.run)
+        self._demanded -= backends
+
+    def _room(self, state: RunState, backend: str, wanted: int, live: Sequence[WorkerInfo]) -> int:
+        """Say what the run wants of a backend, and give its fair part of it."""
+        demand = Demand(
+            run=self._lead.run,
+            owner=state.plan.owner,
+            wanted=wanted,
+            weight=WEIGHTS[state.priority],
+            window=MAX_WINDOW if state.window is None else state.window,
+        )
+        self._demanded.add(backend)
+        demands = self._ports.shares.report(backend, demand)
+        capacity = sum(worker.capacity for worker in live)
+        return windows(max(MIN_ROOM, JOBS_PER_SLOT * capacity), demands)[self._lead.run]
 
     def _within(self, jobs: list[WantedJob], room: int) -> list[WantedJob]:
-        """Leave out what is known to have no result and would not fit into the window."""
-        due = [job for n, job in enumerate(jobs) if n < room or job.id not in self._missed]
+        """Leave out what is known to have no result and would not fit into the window.
+
+        What was sent while the window was larger is asked for all the same: it may be done.
+        """
+        due = [
+            job
+            for n, job in enumerate(jobs)
+            if n < room or job.id not in self._missed or job.id in self._open
+        ]
         self._missed.update(job.id for job in due)
         return due
 
@@ -140,7 +197,7 @@ class Wants:
         for answer in answers:
             if answer.status in _REGISTERED:
                 self._open.add(answer.job)
-            else:
+            elif answer.status is not WantStatus.LATER:  # which changes nothing
                 self._open.discard(answer.job)
         return answers
 
@@ -174,11 +231,6 @@ class Wants:
             if hashes:
                 attachments.ensure(sorted(hashes), verify=verify)
                 self._ensured_at.update(dict.fromkeys(hashes, now))
-
-
-def _window(live: Sequence[WorkerInfo]) -> int:
-    capacity = sum(worker.capacity for worker in live)
-    return max(MIN_WINDOW, min(MAX_WINDOW, 2 * capacity))
 
 
 def left_open(state: RunState, facts: Facts, factory: JobFactory) -> list[str]:

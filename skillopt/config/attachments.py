@@ -27,10 +27,13 @@ class _Unusable(Exception):
 
 
 class AttachmentReader:
-    """Reads the attachments of records; `files` says where each content was found."""
+    """Reads the attachments of records; `files` says where each content was found, `named` lists
+    the paths by which records name them.
+    """
 
     def __init__(self) -> None:
         self.files: dict[str, Path] = {}
+        self.named: dict[Path, None] = {}
         self._known: dict[tuple[Path, str], Attachment] = {}
         self._bytes = 0
 
@@ -61,6 +64,7 @@ class AttachmentReader:
     def _one(self, entry: object, folder: Path) -> Attachment:
         path, name = _written(entry)
         found = _inside(folder, path)
+        self.named.setdefault(folder / path)
         key = (found, PurePosixPath(name).suffix.lower())
         if key not in self._known:
             self._known[key] = self._take(found, path, name)

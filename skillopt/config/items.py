@@ -60,6 +60,11 @@ class ItemReader:
         """Where the content of each hash was found."""
         return self._attachments.files
 
+    @property
+    def attachment_paths(self) -> list[Path]:
+        """The paths by which records name their attachments."""
+        return list(self._attachments.named)
+
     def read(self, record: Record) -> PlacedItem | None:
         before = len(self._problems)
         values = self._named(record)

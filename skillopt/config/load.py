@@ -25,6 +25,7 @@ from skillopt.config.unused import unused_settings
 from skillopt.config.unused_stages import unused_stages
 from skillopt.domain.backend import Backend
 from skillopt.domain.item import SPLITS, SplitName, Splits
+from skillopt.domain.notices import Notify
 from skillopt.domain.plan import Mode, RunPlan
 from skillopt.domain.spec import Evaluation, Settings
 from skillopt.errors import ConfigError
@@ -51,6 +52,8 @@ class LoadedSpec:
     #: Every key, dotted, with its value and where that came from.
     explained: dict[str, Explained] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
+    #: Who is told of the run's news.
+    notify: Notify = field(default_factory=Notify)
     #: Where the content of each attachment of the plan lies, by its hash.
     attachments: dict[str, Path] = field(default_factory=dict)
     #: The variables that the catalogue names for keys, also of backends that play no role.
@@ -85,7 +88,7 @@ def plan_training(reader: PartsReader, spec_path: Path, limit: int | None = None
     needed: tuple[SplitName, ...] = SPLITS if spec.evaluation.eval_test else ("train", "val")
     parts = reader.read(Wanted(("target", "optimizer"), needed, limit))
     plan = RunPlan(
-        name=_run_name(parsed, spec_path),
+        name=run_name(parsed, spec_path),
         env=spec.env,
         settings=spec.settings,
         skill=parts.skill.text,
@@ -180,7 +183,7 @@ def _measurement(
     splits = Splits(**{split: parts.tasks.splits.of(split)})
     suffix = f"-{mode}"
     return RunPlan(
-        name=_run_name(parsed, spec_path)[: _MAX_NAME_CHARS - len(suffix)] + suffix,
+        name=run_name(parsed, spec_path)[: _MAX_NAME_CHARS - len(suffix)] + suffix,
         mode=mode,
         eval_split=split if mode == "eval" else None,
         env=parsed.spec.env,
@@ -209,7 +212,8 @@ def _parse(spec_path: Path, overrides: Sequence[str], cache: str | None) -> Pars
     return parse_spec(document)
 
 
-def _run_name(parsed: ParsedSpec, spec_path: Path) -> str:
+def run_name(parsed: ParsedSpec, spec_path: Path) -> str:
+    """Give the name of a spec's run: written in it, else after its folder or file."""
     if parsed.spec.name is not None:
         return parsed.spec.name
     resolved = spec_path.resolve()
@@ -258,7 +262,12 @@ def _loaded(
     check_attachments(items, target, where)
     check_agent_tools(items, target, where)
     return LoadedSpec(
-        plan=plan.model_copy(update=payers(parsed.spec, parts.catalogue.environ)),
+        plan=plan.model_copy(
+            update={
+                **payers(parsed.spec, parts.catalogue.environ),
+                "priority": parsed.spec.priority,
+            }
+        ),
         backends=parts.backends,
         spec_path=spec_path,
         skill_path=parts.skill.path,
@@ -266,13 +275,14 @@ def _loaded(
         lint=list(lint),
         explained=explain(
             parsed,
-            name=_run_name(parsed, spec_path),
+            name=run_name(parsed, spec_path),
             ratio=parts.tasks.ratio,
             catalogue=parts.catalogue,
             backends=parts.backends,
             uses=parts.uses,
         ),
         labels=dict(parsed.spec.labels),
+        notify=parsed.spec.notify,
         attachments={sha256: parts.tasks.attachments[sha256] for sha256 in plan.splits.attachments},
         key_variables=parts.catalogue.key_variables(),
     )

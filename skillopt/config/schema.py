@@ -14,12 +14,14 @@ from skillopt.config.role_section import MODEL, RoleSection, read_sections
 from skillopt.config.spellings import FOREIGN_KEYS
 from skillopt.config.translate import report
 from skillopt.config.yaml_source import Document
+from skillopt.domain.notices import Notify
 from skillopt.domain.spec import (
     Budget,
     Evaluation,
     Evolve,
     Gradient,
     Optimizer,
+    Priority,
     Settings,
     Stop,
     Train,
@@ -47,6 +49,9 @@ _HINTS = {
     "prompts": "name a folder with templates, e.g. `prompts: prompts`",
     "evaluation.no_regression": "write a list of val tasks, like [t-1, 'tag:safety'], or [all]",
     "cache": "give on, refresh or off",
+    "notify.webhook": "give a URL like https://hooks.example/run",
+    "notify.on": "give a list of finished, paused, budget, dead",
+    "priority": "give low, normal or high",
 }
 
 
@@ -96,9 +101,13 @@ class SpecFile(_Section):
     #: Who pays beside the run; the environment of whoever submits it says so otherwise.
     owner: str | None = Field(default=None, pattern=NAME_PATTERN)
     team: str | None = Field(default=None, pattern=NAME_PATTERN)
+    #: Weight among the runs of the same owner.
+    priority: Priority = "normal"
     preferences: str = ""
     cache: Literal["on", "refresh", "off"] = "on"
     labels: dict[str, str] = Field(default_factory=dict)
+    #: Who is told of the run's news.
+    notify: Notify = Notify()
 
     @property
     def settings(self) -> Settings:

@@ -57,6 +57,8 @@ class LoadedTasks:
     warnings: tuple[str, ...] = ()
     #: Where the content of each attachment lies, by its hash.
     attachments: Mapping[str, Path] = field(default_factory=dict)
+    #: Every file that was read: the tasks' own, and attachments by the paths that name them.
+    files: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,9 @@ def load_tasks(source: TaskSource) -> LoadedTasks:
     )
     splits = Splits(**{split: uncut.of(split)[: source.limit] for split in SPLITS})
     ratio = _ratio(source, layout) if _is_divided_here(given) else None
-    return LoadedTasks(splits, uncut, ratio, tuple(warnings), reader.attachments)
+    own = [path for paths in layout.files.values() for path in paths]
+    files = (*own, *reader.attachment_paths)
+    return LoadedTasks(splits, uncut, ratio, tuple(warnings), reader.attachments, files)
 
 
 def _read(paths: Sequence[Path], reader: ItemReader, problems: Problems) -> list[PlacedItem]:

@@ -7,6 +7,7 @@ and price are not in it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
@@ -70,6 +71,10 @@ class Params(_Record):
     extra_headers: dict[str, str] = Field(default_factory=dict)
 
 
+#: The limits that may also be set while workers run.
+LimitName = Literal["rpm", "tpm", "concurrency", "min_concurrency"]
+
+
 class Limits(_Record):
     """What the whole fleet may send; None: no limit of ours."""
 
@@ -90,6 +95,14 @@ class Limits(_Record):
                 f"{least!r} is more than limits.concurrency, which is {most!r}; give at most {most}"
             )
         return least
+
+    def changed(self, changes: Mapping[LimitName, int]) -> Limits:
+        """Give the limits with some of them changed; a least number gives way to the most."""
+        limits: dict[str, Any] = {**self.model_dump(), **dict(changes.items())}
+        most = limits["concurrency"]
+        if most is not None:
+            limits["min_concurrency"] = min(limits["min_concurrency"], most)
+        return Limits(**limits)
 
 
 class AzureEndpoint(_Record):

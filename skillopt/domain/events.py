@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from skillopt import __version__
 from skillopt.domain.changes import Change
@@ -17,7 +17,16 @@ from skillopt.domain.edits import EditReport
 from skillopt.domain.measurement import Measurement
 from skillopt.domain.misread import in_short, is_damaged
 from skillopt.domain.reports import GroupReport, MergeReport, Pair
-from skillopt.domain.spec import Budget, PairPolicy
+from skillopt.domain.spec import PairPolicy
+from skillopt.domain.steering_events import (
+    Cancelled,
+    GaveUp,
+    LeftOut,
+    Paused,
+    Record,
+    Resumed,
+    Retuned,
+)
 from skillopt.errors import NotUnderstood, StateCorrupt
 
 #: What brought a candidate: a step's edits, or the guidance at the end of an epoch.
@@ -26,11 +35,7 @@ Source = Literal["step", "slow_update"]
 Verdict = Literal["accept", "reject", "underpowered", "indecisive"]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class RunCreated(_Record):
+class RunCreated(Record):
     type: Literal["run_created"] = "run_created"
     run: str
     name: str
@@ -38,7 +43,7 @@ class RunCreated(_Record):
     skill: str
 
 
-class Measured(_Record):
+class Measured(Record):
     """A document was measured outside a gate: the baseline, a final test, or an arm of an A/A
     run, which begins with sample `arm * samples`.
     """
@@ -48,7 +53,7 @@ class Measured(_Record):
     measurement: Measurement
 
 
-class StepStarted(_Record):
+class StepStarted(Record):
     type: Literal["step_started"] = "step_started"
     step: int
     epoch: int
@@ -58,7 +63,7 @@ class StepStarted(_Record):
     edit_budget: int | None
 
 
-class Reflected(_Record):
+class Reflected(Record):
     """The batch was rolled out, judged and analysed."""
 
     type: Literal["reflected"] = "reflected"
@@ -67,7 +72,7 @@ class Reflected(_Record):
     groups: tuple[GroupReport, ...]
 
 
-class Merged(_Record):
+class Merged(Record):
     type: Literal["merged"] = "merged"
     step: int
     edits: tuple[Change, ...]
@@ -75,7 +80,7 @@ class Merged(_Record):
     blocked: tuple[Change, ...] = ()
 
 
-class BudgetDecided(_Record):
+class BudgetDecided(Record):
     """The optimizer chose how many edits this step applies (`lr_control_mode: autonomous`)."""
 
     type: Literal["budget_decided"] = "budget_decided"
@@ -89,7 +94,7 @@ class BudgetDecided(_Record):
     problem: str = ""
 
 
-class Selected(_Record):
+class Selected(Record):
     type: Literal["selected"] = "selected"
     step: int
     edits: tuple[Change, ...]
@@ -97,7 +102,7 @@ class Selected(_Record):
     problem: str = ""
 
 
-class Noted(_Record):
+class Noted(Record):
     """The appendix that the step's candidate will have (skill-aware reflection)."""
 
     type: Literal["noted"] = "noted"
@@ -110,7 +115,7 @@ class Noted(_Record):
     problem: str = ""
 
 
-class Compared(_Record):
+class Compared(Record):
     """Tasks rolled out with the document of the epoch before and with the present one."""
 
     type: Literal["compared"] = "compared"
@@ -124,7 +129,7 @@ class Compared(_Record):
     pairs: tuple[Pair, ...]
 
 
-class MetaLearned(_Record):
+class MetaLearned(Record):
     """What the optimizer remembers from now on about how to edit; the target never sees it."""
 
     type: Literal["meta_learned"] = "meta_learned"
@@ -135,7 +140,7 @@ class MetaLearned(_Record):
     problem: str = ""
 
 
-class Proposed(_Record):
+class Proposed(Record):
     """A candidate that differs from every state of the documents tried before."""
 
     type: Literal["proposed"] = "proposed"
@@ -157,7 +162,7 @@ class Proposed(_Record):
         return Documents(skill=self.text, memory=self.memory)
 
 
-class Skipped(_Record):
+class Skipped(Record):
     """A step, or a slow update, without a candidate."""
 
     type: Literal["skipped"] = "skipped"
@@ -176,7 +181,7 @@ class Skipped(_Record):
     reports: tuple[EditReport, ...] = ()
 
 
-class Gated(_Record):
+class Gated(Record):
     """The gate's verdict on a candidate: the only way `best` changes.
 
     `early`: the measurement holds just the items that decided; the others could not have changed
@@ -212,34 +217,7 @@ class Gated(_Record):
         return self.verdict == "accept" or (self.forced and self.verdict != "indecisive")
 
 
-class LeftOut(_Record):
-    """A person takes tasks out of every later comparison: task -> why."""
-
-    type: Literal["left_out"] = "left_out"
-    items: dict[str, str]
-
-
-class GaveUp(_Record):
-    """Jobs that cannot be run for now: job -> reason. They have no score, not a zero."""
-
-    type: Literal["gave_up"] = "gave_up"
-    jobs: dict[str, str]
-
-
-class Paused(_Record):
-    type: Literal["paused"] = "paused"
-    why: Literal["budget", "infrastructure", "coverage", "requested"]
-    detail: str
-
-
-class Resumed(_Record):
-    """The run goes on; jobs given up before are tried again, under this budget from now on."""
-
-    type: Literal["resumed"] = "resumed"
-    budget: Budget = Budget()
-
-
-class Finished(_Record):
+class Finished(Record):
     type: Literal["finished"] = "finished"
     reason: Literal["completed", "saturated", "patience", "target_score", "evaluated"]
     best: str
@@ -263,6 +241,8 @@ Event = (
     | GaveUp
     | Paused
     | Resumed
+    | Retuned
+    | Cancelled
     | Finished
 )
 _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])

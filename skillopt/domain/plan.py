@@ -1,8 +1,8 @@
 """A run plan: everything a run depends on, resolved and pinned at submission.
 
-The plan's `identity` is the hash of all that can change the outcome; name, budget, who pays and
-labels are not in it. Any process that has the plan can drive the run: nothing downstream reads a
-spec file, an environment variable or a prompt folder.
+The plan's `identity` is the hash of all that can change the outcome; name, budget, who pays,
+priority and labels are not in it. Any process that has the plan can drive the run: nothing
+downstream reads a spec file, an environment variable or a prompt folder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from skillopt.domain.documents import DocumentName, Documents
 from skillopt.domain.fingerprint import digest, sha256_hex, text_hash
 from skillopt.domain.item import SplitName, Splits
 from skillopt.domain.skill_folder import SkillFile, manifest
-from skillopt.domain.spec import Budget, Settings
+from skillopt.domain.spec import Budget, Priority, Settings
 from skillopt.domain.usage import Role
 
 #: `train` optimizes the document; `eval` only measures it on one split.
@@ -47,6 +47,7 @@ class RunPlan(BaseModel):
     #: Whose budgets pay for the run beside its own; "" is nobody.
     owner: str = ""
     team: str = ""
+    priority: Priority = "normal"
     #: Distinguishes runs that were forced apart with `--new`.
     replica: int = 0
 
@@ -83,8 +84,8 @@ class RunPlan(BaseModel):
     @property
     def identity(self) -> str:
         """Hash of everything that can change the outcome."""
-        kept = self.model_dump(mode="json", exclude={"name", "budget", "owner", "team", "replica"})
-        return digest(kept)
+        free = {"name", "budget", "owner", "team", "priority", "replica"}
+        return digest(self.model_dump(mode="json", exclude=free))
 
     @property
     def run_id(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from skillopt.domain.documents import Documents
 from skillopt.domain.events import (
@@ -14,7 +14,6 @@ from skillopt.domain.events import (
     Merged,
     MetaLearned,
     Noted,
-    Paused,
     Proposed,
     Reflected,
     Selected,
@@ -24,9 +23,12 @@ from skillopt.domain.events import (
 from skillopt.domain.item import SplitName
 from skillopt.domain.measurement import Measurement
 from skillopt.domain.plan import RunPlan
-from skillopt.domain.spec import Budget
+from skillopt.domain.spec import Budget, Priority, Stop
+from skillopt.domain.steering_events import Cancelled, Paused
 
-Status = Literal["running", "paused", "finished"]
+Status = Literal["running", "paused", "finished", "cancelled"]
+#: Nobody works on such a run any more, and nothing is kept for it.
+ENDED: Final[frozenset[str]] = frozenset({"finished", "cancelled"})
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,11 @@ class RunState:
     plan: RunPlan
     current: str
     best: str
+    #: What is in force now; a person may change it while the run goes on.
     budget: Budget = field(default_factory=Budget)
+    stop: Stop = field(default_factory=Stop)
+    priority: Priority = "normal"
+    window: int | None = None
     best_step: int = 0
     #: Every state of the documents in this run, by its key.
     texts: dict[str, Documents] = field(default_factory=dict)
@@ -97,6 +103,7 @@ class RunState:
     left_out: dict[str, str] = field(default_factory=dict)
     given_up: dict[str, str] = field(default_factory=dict)
     paused: Paused | None = None
+    cancelled: Cancelled | None = None
     finished: Finished | None = None
 
     @property
@@ -116,6 +123,8 @@ class RunState:
     def status(self) -> Status:
         if self.finished:
             return "finished"
+        if self.cancelled:
+            return "cancelled"
         return "paused" if self.paused else "running"
 
     @property

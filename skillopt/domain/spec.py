@@ -14,6 +14,8 @@ UpdateMode = Literal["patch", "rewrite_from_suggestions", "full_rewrite_minibatc
 PairPolicy = Literal["mixed", "changed", "unchanged"]
 #: Which documents a run may change.
 Evolve = Literal["skill", "memory", "both"]
+#: How much of its owner's share of a backend a run gets beside the owner's other runs.
+Priority = Literal["low", "normal", "high"]
 
 
 class _Section(BaseModel):

@@ -69,6 +69,12 @@ class Timing:
     doorbell_ttl_s: float = DAY_S
     worker_ttl_s: float = 30.0
     view_ttl_s: float = 60.0
+    #: What was spent on a day is known for so long.
+    spending_ttl_s: float = 400 * DAY_S
+    #: How soon a worker follows a limit of its backend that a person set.
+    limits_s: float = 2.0
+    #: What a run wants of a backend counts in the fair shares for this long, unless said again.
+    demand_s: float = 20.0
 
 
 #: All processes on one machine under one supervisor: faults are noticed fast.

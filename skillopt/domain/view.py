@@ -5,6 +5,17 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 
+class ShareView(BaseModel):
+    """What a run has of one backend, and how much it may have and could use."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    backend: str
+    in_flight: int
+    window: int
+    wanted: int
+
+
 class RunView(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -15,8 +26,11 @@ class RunView(BaseModel):
     in_flight: int = 0
     #: Results that this run had without paying for them.
     cache_hits: int = 0
+    #: Model replies it goes by, whoever paid for them.
+    replies: int = 0
     #: Backends that have suspected poison waiting for a worker of its own.
     quarantine: tuple[str, ...] = ()
+    shares: tuple[ShareView, ...] = ()
     #: Why it does not move, in words; "" while it does.
     waiting: str = ""
 

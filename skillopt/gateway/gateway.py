@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from skillopt.backends.base import ChatBackend, ChatReply
 from skillopt.backends.cli.contract import AgentBackend, AgentReply, Assignment
-from skillopt.domain.backend import Backend, Params
+from skillopt.domain.backend import Backend, Limits, Params
 from skillopt.domain.item import Tool
 from skillopt.domain.messages import Message
 from skillopt.domain.reply_schema import ReplySchema
@@ -99,6 +99,12 @@ class Gateway:
     patiently: Patience
     throttle_wait_s: float
     policy: RetryPolicy = field(default_factory=RetryPolicy)
+    #: The limits in force, where they may change; None: always those of the catalogue.
+    live_limits: Callable[[], Limits] | None = None
+
+    @property
+    def limits(self) -> Limits:
+        return self.backend.limits if self.live_limits is None else self.live_limits()
 
     @cached_property
     def scope(self) -> ThrottleScope:
@@ -204,7 +210,7 @@ class JobCalls:
         Turn(
             backend.name,
             admit=lambda: gateway.patiently(
-                lambda: gateway.throttle.admit(gateway.scope, backend.limits, call, tokens=tokens)
+                lambda: gateway.throttle.admit(gateway.scope, gateway.limits, call, tokens=tokens)
             ),
             wait=self.wait,
             uniform=gateway.uniform,
@@ -213,7 +219,7 @@ class JobCalls:
 
     def _leave(self, call: str, end: CallEnd) -> None:
         gateway = self.gateway
-        limits = gateway.backend.limits
+        limits = gateway.limits
         gateway.patiently(lambda: gateway.throttle.leave(gateway.scope, limits, call, end))
 
     def _send(self, call: str, request: Request[R]) -> tuple[R, Usage]:
@@ -244,6 +250,7 @@ class JobCalls:
                 role=self.role,
                 estimate=estimate,
                 priced=price is not None,
+                backend=gateway.backend.name,
             )
         )
         if refused is not None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skillopt.domain.events import Compared, Paused
+from skillopt.domain.events import Compared
 from skillopt.domain.messages import Message
 from skillopt.domain.reports import Pair
 from skillopt.domain.run import RunState
 from skillopt.domain.skill import SkillDocument
+from skillopt.domain.steering_events import Paused
 from skillopt.loop.attempt_text import AttemptText, seen, verdict_lines
 from skillopt.loop.decision import Decision, waiting
 from skillopt.loop.evaluate import Attempt

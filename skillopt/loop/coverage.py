@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from skillopt.domain.events import Paused
 from skillopt.domain.measurement import Measurement
 from skillopt.domain.run import RunState
+from skillopt.domain.steering_events import Paused
 
 #: Tasks named in a message about missing results.
 NAMED_TASKS = 5

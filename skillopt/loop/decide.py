@@ -29,7 +29,7 @@ StopReason = Literal["completed", "saturated", "patience", "target_score"]
 
 def decide(state: RunState, facts: Facts, factory: JobFactory) -> Decision:
     """Say what a run needs now."""
-    if state.finished or state.paused:
+    if state.status != "running":
         return Decision(stage=state.status)
     return _Decider(state, facts, factory).decide()
 
@@ -117,7 +117,7 @@ class _Decider:
     # --- the end ----------------------------------------------------------------------------
 
     def _goal_reached(self) -> StopReason | None:
-        state, stop = self.state, self.state.plan.settings.stop
+        state, stop = self.state, self.state.stop
         measured = state.measured[(state.current, "val")]
         kept = {item: s for item, s in measured.items.items() if item not in state.left_out}
         compared = measured.model_copy(update={"items": kept})

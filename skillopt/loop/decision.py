@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from skillopt.domain.events import Event, Paused
+from skillopt.domain.events import Event
+from skillopt.domain.steering_events import Paused
 from skillopt.loop.evaluate import Evaluation
 from skillopt.loop.jobs import WantedJob
 

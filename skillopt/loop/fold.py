@@ -12,16 +12,12 @@ from skillopt.domain.events import (
     Event,
     Finished,
     Gated,
-    GaveUp,
-    LeftOut,
     Measured,
     Merged,
     MetaLearned,
     Noted,
-    Paused,
     Proposed,
     Reflected,
-    Resumed,
     RunCreated,
     Selected,
     Skipped,
@@ -29,6 +25,7 @@ from skillopt.domain.events import (
 )
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.run import EpochEnd, RunState, StepState
+from skillopt.domain.steering_events import Cancelled, GaveUp, LeftOut, Paused, Resumed, Retuned
 from skillopt.errors import StateCorrupt
 
 
@@ -41,6 +38,8 @@ def begin(plan: RunPlan, created: RunCreated) -> RunState:
         best=created.skill,
         texts={created.skill: plan.initial},
         budget=plan.budget,
+        stop=plan.settings.stop,
+        priority=plan.priority,
     )
 
 
@@ -95,7 +94,13 @@ def apply(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911, PL
         case Paused():
             return replace(state, paused=event)
         case Resumed():
-            return replace(state, paused=None, given_up={}, budget=event.budget)
+            going_on = replace(state, paused=None, cancelled=None)
+            return replace(going_on, given_up={}, budget=event.budget)
+        case Retuned():
+            in_force = replace(state, budget=event.budget, stop=event.stop)
+            return replace(in_force, priority=event.priority, window=event.window)
+        case Cancelled():
+            return replace(state, cancelled=event)
         case Finished():
             return replace(state, finished=event)
 

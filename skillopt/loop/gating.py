@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from skillopt.domain.events import Gated, Paused, Proposed
+from skillopt.domain.events import Gated, Proposed
 from skillopt.domain.measurement import Measurement
 from skillopt.domain.run import RunState
+from skillopt.domain.steering_events import Paused
 from skillopt.loop.coverage import too_little
 from skillopt.loop.decision import Decision, waiting
 from skillopt.loop.early import deciding_prefix, early_opinion, gate_order

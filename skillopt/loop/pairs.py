@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skillopt.domain.events import Compared, Paused
+from skillopt.domain.events import Compared
 from skillopt.domain.item import Item
 from skillopt.domain.reports import Pair
 from skillopt.domain.run import RunState
 from skillopt.domain.spec import PairPolicy
+from skillopt.domain.steering_events import Paused
 from skillopt.loop import sample
 from skillopt.loop.coverage import too_little
 from skillopt.loop.decision import Decision, waiting

@@ -7,9 +7,9 @@ Nothing else may stay.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
+
+from skillopt.state.key_schema import Key
 
 PREFIX: Final = "so:"
 
@@ -18,13 +18,20 @@ DOORBELL_PREFIX: Final = f"{PREFIX}done:"
 SKILL_PREFIX: Final = f"{PREFIX}skill:"
 WORKER_PREFIX: Final = f"{PREFIX}bk:"
 BUDGET_PREFIX: Final = f"{PREFIX}budget:"
+RUN_PREFIX: Final = f"{PREFIX}run:"
+QUOTA_PREFIX: Final = f"{PREFIX}quota:"
+TOKEN_PREFIX: Final = f"{PREFIX}token:"
 
 RUNS: Final = f"{PREFIX}runs"
 OPEN_RUNS: Final = f"{PREFIX}runs:open"
 FLEET: Final = f"{PREFIX}fleet"
+SPENDING_PREFIX: Final = f"{PREFIX}spend:"
+SET_LIMITS: Final = f"{PREFIX}limits"
+NOTICES: Final = f"{PREFIX}notices"
+COORDINATORS: Final = f"{PREFIX}coordinators"
 BUDGETS: Final = f"{PREFIX}budgets"
-
-RedisType = Literal["string", "hash", "set", "zset", "stream"]
+QUOTAS: Final = f"{PREFIX}quotas"
+TOKENS: Final = f"{PREFIX}tokens"
 
 #: As `Key.ttl`: no TTL, the key lives as long as its run: `skillopt gc` removes it, once the run
 #: is finished, old enough and whole in its folder.
@@ -142,34 +149,32 @@ def throttled(backend: str) -> str:
     return f"{PREFIX}throttled:{backend}"
 
 
+def token(digest: str) -> str:
+    return f"{TOKEN_PREFIX}{digest}"
+
+
+def share(backend: str) -> str:
+    return f"{PREFIX}share:{backend}"
+
+
+def notices(run: str) -> str:
+    return f"{PREFIX}run:{run}:notices"
+
+
+def telling(run: str) -> str:
+    return f"{PREFIX}telling:{run}"
+
+
+def spending(day: int) -> str:
+    return f"{SPENDING_PREFIX}{day}"
+
+
+def quota(owner: str) -> str:
+    return f"{QUOTA_PREFIX}{owner}"
+
+
 def worker(backend: str, worker: str) -> str:
     return f"{WORKER_PREFIX}{backend}:{worker}"
-
-
-@dataclass(frozen=True)
-class Key:
-    """One row of the key schema. `ttl` is a field of `Timing`, RUN, SHARED or GIVEN."""
-
-    pattern: str
-    type: RedisType
-    ttl: str
-    writer: str
-    reader: str
-    meaning: str
-
-    def matches(self, key: str) -> bool:
-        return _regex(self.pattern).fullmatch(key) is not None
-
-
-def _regex(pattern: str) -> re.Pattern[str]:
-    """A `<name>` stands for one part without colons, a final `<name…>` for all that is left."""
-    parts = re.split(r"(<[^>]+>)", pattern)
-    return re.compile(
-        "".join(
-            (".+" if part.endswith("…>") else "[^:]+") if part.startswith("<") else re.escape(part)
-            for part in parts
-        )
-    )
 
 
 TABLE: Final[tuple[Key, ...]] = (
@@ -218,6 +223,15 @@ TABLE: Final[tuple[Key, ...]] = (
         "<run>/<reservation> in force by the time it lapses (ms)"),
     Key("so:budget:<kind>:<name>:estimates", "hash", SHARED, "reserve, settle", "reserve",
         "<run>/<reservation> -> its estimate, as in the run's, while it is in force"),
+    Key("so:tokens", "hash", SHARED, "grant, revoke", "token list",
+        "name -> sha256 of every token of the HTTP API"),
+    Key("so:token:<sha256>", "hash", SHARED, "grant, revoke", "the HTTP API",
+        "name, role, owner, team, created (ms) of a token; expires (ms), if it has a TTL"),
+    Key("so:quotas", "set", SHARED, "quota set", "quota show", "every owner that has a quota"),
+    Key("so:quota:<owner>", "hash", SHARED, "quota set", "create, step, demand",
+        "max_runs: open runs at once; max_window: jobs in flight on a backend, of all runs"),
+    Key("so:share:<backend>", "hash", "demand_s", "demand", "coordinators",
+        "run -> until (ms):since (ms):what it wants of the backend now (JSON)"),
     Key("so:settled:<run>:<reservation…>", "string", "reservation_s", "settle", "reserve",
         "this reservation is over: a repeated reserve must not open it again"),
     Key("so:run:<run>:view", "string", "view_ttl_s", "coordinator", "anyone",
@@ -244,6 +258,20 @@ TABLE: Final[tuple[Key, ...]] = (
         "a live worker, as JSON"),
     Key("so:fleet", "set", "worker_ttl_s", "workers", "anyone",
         "<backend>:<worker> of every worker that announced itself lately"),
+    Key("so:spend:<day>", "hash", "spending_ttl_s", "settle, reserve, spend", "spend",
+        "<run>|<owner>|<team>|<backend>|<role>|<counter>: calls, tokens and money that were "
+        "settled on a day (since 1970-01-01 UTC)"),
+    Key("so:limits", "hash", SHARED, "backends set", "workers",
+        "<backend>:<rpm, tpm, concurrency or min_concurrency>, over the workers' catalogue"),
+    Key("so:notices", "set", RUN, "submit, coordinators", "coordinators",
+        "runs whose news are told to a webhook; those that are gone leave at the next look"),
+    Key("so:run:<run>:notices", "hash", RUN, "submit, coordinators, gc", "coordinators",
+        "target (JSON): who is told of what; cursor: entries of the log that are done with; "
+        "told:<news>: news that are no entry"),
+    Key("so:telling:<run>", "string", "lead_s", "coordinators", "coordinators",
+        "which coordinator tells a run's news now"),
+    Key("so:coordinators", "zset", "worker_ttl_s", "coordinators", "anyone",
+        "every coordinator that announced itself lately, by the time it is forgotten (ms)"),
 )  # fmt: skip
 
 RUN_LIFETIME: Final[tuple[Key, ...]] = tuple(row for row in TABLE if row.ttl == RUN)

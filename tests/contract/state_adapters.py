@@ -75,7 +75,13 @@ for _, key in ipairs(redis.call('KEYS', 'so:*')) do
     move(key, 'probe_until')
   elseif string.find(key, '^so:runlease:') then
     move(key, 'until')
-  elseif string.find(key, '^so:.*:rsv$') or string.find(key, '^so:slots:') then
+  elseif string.find(key, '^so:share:') then
+    for _, run in ipairs(redis.call('HKEYS', key)) do
+      local ends, began, rest = string.match(redis.call('HGET', key, run), '^(%d+):(%d+):(.*)$')
+      redis.call('HSET', key, run, string.format('%.0f:%.0f:', ends - by, began - by) .. rest)
+    end
+  elseif string.find(key, '^so:.*:rsv$') or string.find(key, '^so:slots:')
+      or key == 'so:coordinators' then
     for _, id in ipairs(redis.call('ZRANGE', key, 0, -1)) do
       redis.call('ZINCRBY', key, -by, id)
     end

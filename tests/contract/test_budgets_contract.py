@@ -39,6 +39,7 @@ class TestBudgets:
             input_tokens=70,
             output_tokens=20,
             micro_usd=45,
+            micro_usd_by_role={"target": 45},
         )
 
     def test_calls_are_counted_by_role(self, state: State):

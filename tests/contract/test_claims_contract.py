@@ -27,6 +27,20 @@ class TestJobClaims:
         assert claim(state).status is ClaimStatus.RUN
         assert state.budgets.spend("r1").executions == 1
 
+    def test_a_claim_tells_its_number_and_how_long_its_message_waited(self, adapter: Adapter):
+        lead = take_lead(adapter.state)
+        want(adapter.state, lead)
+        adapter.advance(2)
+        first = claim(adapter.state)
+        assert first.attempt == 1
+        assert first.waited_s is not None
+        assert 1.9 <= first.waited_s < 60
+        again = claim(adapter.state)
+        assert (again.attempt, again.waited_s) == (1, None)
+        adapter.advance(adapter.timing.lease_s + 1)
+        want(adapter.state, lead)
+        assert claim(adapter.state, owner="w2").attempt == 2
+
     def test_nobody_described_the_job(self, state: State):
         assert claim(state).status is ClaimStatus.UNKNOWN
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from state_adapters import Adapter
 
 from skillopt.errors import StateError
-from skillopt.state.ports import LogEntry, State, WantAnswer
+from skillopt.state.ports import Claim, LogEntry, State, WantAnswer
 
 
 class Twin:
@@ -54,6 +54,8 @@ def _timeless(answer: object) -> object:
         return [_timeless(one) for one in answer]
     if isinstance(answer, WantAnswer):
         return replace(answer, delay_s=round(answer.delay_s))
+    if isinstance(answer, Claim) and answer.waited_s is not None:
+        return replace(answer, waited_s=round(answer.waited_s))
     if isinstance(answer, LogEntry):
         return replace(answer, at=0)
     return answer

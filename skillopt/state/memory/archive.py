@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from skillopt.domain.run import ENDED
 from skillopt.state.memory.tables import RunRecord, Tables
 from skillopt.state.ports import Lead, LogEntry, Paid, RemovedRun
 
@@ -51,7 +52,7 @@ class MemoryArchive:
         tables = self._tables
         with tables.changed:
             record, lead = tables.runs.get(run), tables.leads.get(run)
-            if record is None or record.status != "finished":
+            if record is None or record.status not in ENDED:
                 return None
             if lead is not None and lead.owner is not None and lead.until > tables.clock():
                 return None

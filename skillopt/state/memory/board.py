@@ -78,11 +78,12 @@ class MemoryBoard:
             return False
         return now < record.sent + self._tables.timing.resend_s * 2.0 ** (record.sends - 1)
 
-    def unwant(self, lead: Lead, jobs: Sequence[str]) -> None:
+    def unwant(self, lead: Lead, jobs: Sequence[str], *, keep_leased: bool = False) -> None:
         with self._tables.changed:
             self._tables.require_lead(lead)
             for job in jobs:
-                self._tables.waiting(job).discard(lead.run)
+                if not (keep_leased and job in self._tables.leases):
+                    self._tables.waiting(job).discard(lead.run)
 
     def retry(self, lead: Lead, jobs: Sequence[str]) -> None:
         tables = self._tables

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from skillopt.domain.usage import ROLES, Role
+from skillopt.state.memory.spending import add_call, add_taken
 from skillopt.state.memory.tables import Meter, Reservation, Tables
 from skillopt.state.ports import Amount, Cap, Caps, Refusal, Scope, SharedBudget, Spend
 
@@ -53,6 +54,7 @@ class MemoryBudgets:
         role: Role,
         estimate: Amount,
         priced: bool = True,
+        backend: str = "",
     ) -> Refusal | None:
         tables = self._tables
         with tables.changed:
@@ -69,7 +71,7 @@ class MemoryBudgets:
                 return refused
             lapses = tables.clock() + tables.timing.reservation_s
             for _, meter, mark in payers:
-                held = Reservation(role, estimate, own.shared)
+                held = Reservation(role, estimate, own.shared, backend, priced)
                 meter.reservations[mark + reservation] = held
                 meter.lapses[mark + reservation] = lapses
                 meter.reserved = _plus(meter.reserved, estimate)
@@ -99,21 +101,28 @@ class MemoryBudgets:
         estimated: bool = False,
     ) -> None:
         with self._tables.changed:
+            taken = {"input_tokens": input_tokens, "output_tokens": output_tokens}
             for held, meter, name in self._closed(run, reservation):
+                if name == reservation:
+                    add_taken(self._tables, run, held, **taken, micro_usd=micro_usd)
                 if meter.lapses.pop(name, None) is None:
                     meter.unconfirmed = _plus(meter.unconfirmed, held.estimate, -1)
                 else:
                     meter.reserved = _plus(meter.reserved, held.estimate, -1)
                     _count(meter, held)
+                    if name == reservation:
+                        add_call(self._tables, run, held)
                 meter.input_tokens += input_tokens
                 meter.output_tokens += output_tokens
                 meter.micro_usd += micro_usd
+                by_role = meter.micro_usd_by_role
+                by_role[held.role] = by_role.get(held.role, 0) + micro_usd
                 meter.estimated_tokens += input_tokens + output_tokens if estimated else 0
 
     def settle_unknown(self, run: str, reservation: str) -> None:
         with self._tables.changed:
             for held, meter, name in self._closed(run, reservation):
-                _lapse(meter, name, held)
+                self._lapse(meter, name, held)
 
     def write_off(self, run: str) -> None:
         with self._tables.changed:
@@ -121,7 +130,7 @@ class MemoryBudgets:
             for reservation in list(own.lapses):
                 held = own.reservations[reservation]
                 for _, meter, mark in self._payers(run, held.shared):
-                    _lapse(meter, mark + reservation, held)
+                    self._lapse(meter, mark + reservation, held)
 
     def spend(self, run: str) -> Spend:
         with self._tables.changed:
@@ -157,20 +166,22 @@ class MemoryBudgets:
         """Settle every reservation lapsed by now as unconfirmed."""
         now = self._tables.clock()
         for name in [name for name, end in meter.lapses.items() if end <= now]:
-            _lapse(meter, name, meter.reservations[name])
+            self._lapse(meter, name, meter.reservations[name])
+
+    def _lapse(self, meter: Meter, name: str, held: Reservation) -> None:
+        """Count a reservation in force at its estimate, as unconfirmed."""
+        if meter.lapses.pop(name, None) is None:
+            return
+        meter.reserved = _plus(meter.reserved, held.estimate, -1)
+        meter.unconfirmed = _plus(meter.unconfirmed, held.estimate)
+        _count(meter, held)
+        run = next((run for run, own in self._tables.meters.items() if own is meter), None)
+        if run is not None:
+            add_call(self._tables, run, held)
 
 
 def _settled(run: str, reservation: str) -> str:
     return f"{run}:{reservation}"
-
-
-def _lapse(meter: Meter, name: str, held: Reservation) -> None:
-    """Count a reservation in force at its estimate, as unconfirmed."""
-    if meter.lapses.pop(name, None) is None:
-        return
-    meter.reserved = _plus(meter.reserved, held.estimate, -1)
-    meter.unconfirmed = _plus(meter.unconfirmed, held.estimate)
-    _count(meter, held)
 
 
 def _count(meter: Meter, held: Reservation) -> None:
@@ -191,6 +202,7 @@ def _spend(meter: Meter) -> Spend:
         input_tokens=meter.input_tokens,
         output_tokens=meter.output_tokens,
         micro_usd=meter.micro_usd,
+        micro_usd_by_role={role: usd for role, usd in meter.micro_usd_by_role.items() if usd},
         estimated_tokens=meter.estimated_tokens,
         unpriced_calls=meter.unpriced_calls,
         reserved=meter.reserved,

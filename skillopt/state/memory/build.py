@@ -13,12 +13,18 @@ from skillopt.state.memory.dead import MemoryDead
 from skillopt.state.memory.doorbell import MemoryDoorbell
 from skillopt.state.memory.expiring import Clock
 from skillopt.state.memory.fleet import MemoryFleet
+from skillopt.state.memory.limits import MemorySetLimits
+from skillopt.state.memory.notices import MemoryNotices
+from skillopt.state.memory.quotas import MemoryQuotas
 from skillopt.state.memory.requests import MemoryRequests
 from skillopt.state.memory.results import MemoryResults
 from skillopt.state.memory.runs import MemoryRuns
 from skillopt.state.memory.server import MemoryServer
+from skillopt.state.memory.shares import MemoryShares
+from skillopt.state.memory.spending import MemorySpending
 from skillopt.state.memory.tables import Tables
 from skillopt.state.memory.throttle import MemoryThrottle
+from skillopt.state.memory.tokens import MemoryTokens
 from skillopt.state.ports import State
 
 
@@ -43,4 +49,10 @@ def build(timing: Timing, clock: Clock) -> State:
         dead=MemoryDead(tables),
         requests=MemoryRequests(tables),
         archive=MemoryArchive(tables),
+        shares=MemoryShares(tables),
+        quotas=MemoryQuotas(tables),
+        tokens=MemoryTokens(tables),
+        limits=MemorySetLimits(tables),
+        spending=MemorySpending(tables),
+        notices=MemoryNotices(tables),
     )

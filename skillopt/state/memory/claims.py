@@ -29,7 +29,8 @@ class MemoryClaims:
                 return Claim(ClaimStatus.DEAD)
             spec, holder = tables.specs.get(job), tables.leases.get(job)
             if holder == owner and spec is not None:
-                return Claim(ClaimStatus.RUN, spec, tables.job(job).repaid)
+                record = tables.job(job)
+                return Claim(ClaimStatus.RUN, spec, record.repaid, record.all_claims)
             if holder is not None:
                 return Claim(ClaimStatus.BUSY)
             record = tables.jobs.get(job) or JobRecord()
@@ -42,7 +43,9 @@ class MemoryClaims:
             refused = self._refusal(job, record, lane)
             if refused is not None:
                 return Claim(refused)
-            return Claim(ClaimStatus.RUN, spec, self._take(job, run, owner, lane))
+            waited_s = None if record.sent is None else max(0.0, tables.clock() - record.sent)
+            repaid = self._take(job, run, owner, lane)
+            return Claim(ClaimStatus.RUN, spec, repaid, tables.job(job).all_claims, waited_s)
 
     def _refusal(self, job: str, record: JobRecord, lane: Lane) -> ClaimStatus | None:
         tables = self._tables

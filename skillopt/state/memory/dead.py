@@ -33,6 +33,7 @@ class MemoryDead:
                     quarantine_claims=record.quarantine_claims,
                     rounds=record.rounds,
                     claimed_by=record.claimed_by,
+                    sent_at=None if record.claimed else record.sent,
                     runs=tuple(sorted(tables.waiting(job))),
                     spec=tables.specs.get(job),
                 )

@@ -23,6 +23,18 @@ class MemoryFleet:
             infos = self._tables.fleet.values()
         return sorted(infos, key=lambda info: (info.backend, info.worker))
 
+    def announce_coordinator(self, name: str) -> None:
+        with self._tables.changed:
+            self._tables.coordinators.put(name, name, self._tables.timing.worker_ttl_s)
+
+    def retire_coordinator(self, name: str) -> None:
+        with self._tables.changed:
+            self._tables.coordinators.drop(name)
+
+    def coordinators(self) -> list[str]:
+        with self._tables.changed:
+            return sorted(self._tables.coordinators.values())
+
 
 def _name(info: WorkerInfo) -> str:
     return f"{info.backend}:{info.worker}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from skillopt.errors import StaleVersion
+from skillopt.state.memory.quotas import require_room
 from skillopt.state.memory.tables import LeadRecord, RunRecord, Tables
 from skillopt.state.ports import Lead, LogEntry, RunInfo
 
@@ -20,6 +21,7 @@ class MemoryRuns:
         with tables.changed:
             if run in tables.runs:
                 return False
+            require_room(tables, meta.get("owner", ""))
             record = RunRecord(dict(meta), status, tables.clock(), number=len(tables.runs))
             tables.runs[run] = record
             self._append(record, events)
@@ -60,6 +62,17 @@ class MemoryRuns:
             held.until = tables.clock() + tables.timing.lead_s
             return Lead(run=run, owner=owner, fence=held.fence)
 
+    def leaders(self, runs: Sequence[str]) -> dict[str, str]:
+        tables = self._tables
+        with tables.changed:
+            now = tables.clock()
+            held = {run: tables.leads.get(run) for run in runs}
+            return {
+                run: lead.owner
+                for run, lead in held.items()
+                if lead is not None and lead.owner is not None and lead.until > now
+            }
+
     def resign(self, lead: Lead) -> None:
         with self._tables.changed:
             held = self._tables.leads.get(lead.run)
@@ -78,6 +91,8 @@ class MemoryRuns:
                 raise StaleVersion(
                     f"run {lead.run!r} is at version {present}, not {version}; read its log again"
                 )
+            if open and not record.open:
+                require_room(tables, record.meta.get("owner", ""))
             self._append(record, events)
             record.status, record.open = status, open
             tables.ring(lead.run)

@@ -18,5 +18,8 @@ class MemoryServer:
     def now(self) -> float:
         return self._tables.clock()
 
+    def oldest(self, lists: Sequence[str]) -> dict[str, bytes]:
+        return {}
+
     def queued(self, lists: Sequence[str]) -> dict[str, int]:
         return dict.fromkeys(lists, 0)

@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
+from skillopt.domain.backend import LimitName
 from skillopt.domain.timing import Timing
 from skillopt.domain.usage import Role
 from skillopt.errors import Fenced
@@ -14,13 +15,17 @@ from skillopt.state.memory.traffic import Traffic
 from skillopt.state.ports import (
     Amount,
     Caps,
+    DaySpend,
     Lane,
     Lead,
     LogEntry,
+    OwnerQuota,
     PendingRequest,
     Refusal,
     Scope,
     StoredResult,
+    TokenInfo,
+    WatchedRun,
     WorkerInfo,
 )
 
@@ -47,6 +52,10 @@ class JobRecord:
     #: Calls paid since the last claim, and those the last claim found paid.
     calls: int = 0
     repaid: int = 0
+
+    @property
+    def all_claims(self) -> int:
+        return self.claims + self.quarantine_claims
 
     def forget_message(self) -> None:
         self.sent, self.sends = None, 0
@@ -95,6 +104,8 @@ class Reservation:
     estimate: Amount
     #: Who pays beside the run.
     shared: tuple[Scope, ...] = ()
+    backend: str = ""
+    priced: bool = True
 
 
 @dataclass
@@ -104,6 +115,7 @@ class Meter:
     input_tokens: int = 0
     output_tokens: int = 0
     micro_usd: int = 0
+    micro_usd_by_role: dict[Role, int] = field(default_factory=dict)
     estimated_tokens: int = 0
     unpriced_calls: int = 0
     reserved: Amount = field(default_factory=Amount)
@@ -138,6 +150,7 @@ class Tables:
         self.settled: Expiring[bool] = Expiring(clock)
         self.traffic = Traffic(clock)
         self.fleet: Expiring[WorkerInfo] = Expiring(clock)
+        self.coordinators: Expiring[str] = Expiring(clock)
         self.runs: dict[str, RunRecord] = {}
         self.leads: dict[str, LeadRecord] = {}
         self.ledgers: dict[str, dict[str, str]] = {}
@@ -147,11 +160,18 @@ class Tables:
         self.rings: dict[str, int] = {}
         self.requests: Expiring[tuple[PendingRequest, ...]] = Expiring(clock)
         self.request_number = 0
+        self.quotas: dict[str, OwnerQuota] = {}
+        self.set_limits: dict[str, dict[LimitName, int]] = {}
+        self.notices: dict[str, WatchedRun] = {}
+        self.telling: Expiring[str] = Expiring(clock)
+        #: By day; then by run, owner, team, backend and role.
+        self.spending: Expiring[dict[tuple[str, str, str, str, Role], DaySpend]] = Expiring(clock)
+        self.tokens: dict[str, TokenInfo] = {}
 
     @property
     def of_one_run(self) -> tuple[dict[str, Any], ...]:
         """The tables whose entries live as long as their run."""
-        return (self.runs, self.leads, self.ledgers, self.meters, self.rings)
+        return (self.runs, self.leads, self.ledgers, self.meters, self.rings, self.notices)
 
     def require_lead(self, lead: Lead) -> None:
         """Raise Fenced unless fence and owner are those of the present lead."""

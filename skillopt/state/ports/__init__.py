@@ -41,10 +41,15 @@ from skillopt.state.ports.claims import (
 from skillopt.state.ports.dead import Dead, TroubledJob
 from skillopt.state.ports.fleet import Fleet, WorkerInfo
 from skillopt.state.ports.lead import Lead
+from skillopt.state.ports.limits import LIMIT_NAMES, SetLimits
+from skillopt.state.ports.notices import Notices, WatchedRun
+from skillopt.state.ports.quotas import OwnerQuota, Quotas
 from skillopt.state.ports.requests import PendingRequest, Requests
 from skillopt.state.ports.results import Blobs, Results, StoredResult
 from skillopt.state.ports.runs import Doorbell, LogEntry, RunInfo, Runs
 from skillopt.state.ports.server import REQUIRED_VERSION, Server, ServerFacts
+from skillopt.state.ports.shares import Demand, Shares
+from skillopt.state.ports.spending import DaySpend, Spending
 from skillopt.state.ports.throttle import (
     Admission,
     CallEnd,
@@ -53,8 +58,10 @@ from skillopt.state.ports.throttle import (
     Throttle,
     ThrottleScope,
 )
+from skillopt.state.ports.tokens import TokenInfo, TokenRole, Tokens
 
 __all__ = [
+    "LIMIT_NAMES",
     "MAX_JOBS_PER_CALL",
     "NO_ROUND",
     "REQUIRED_VERSION",
@@ -70,7 +77,9 @@ __all__ = [
     "Caps",
     "Claim",
     "ClaimStatus",
+    "DaySpend",
     "Dead",
+    "Demand",
     "Doorbell",
     "EndKind",
     "Finished",
@@ -80,8 +89,11 @@ __all__ = [
     "Lane",
     "Lead",
     "LogEntry",
+    "Notices",
+    "OwnerQuota",
     "Paid",
     "PendingRequest",
+    "Quotas",
     "Refusal",
     "Removal",
     "RemovedRun",
@@ -93,17 +105,24 @@ __all__ = [
     "Scope",
     "Server",
     "ServerFacts",
+    "SetLimits",
     "SharedBudget",
+    "Shares",
     "Spend",
+    "Spending",
     "Standing",
     "State",
     "StoredResult",
     "Throttle",
     "ThrottleScope",
+    "TokenInfo",
+    "TokenRole",
+    "Tokens",
     "TroubledJob",
     "Want",
     "WantAnswer",
     "WantStatus",
+    "WatchedRun",
     "WorkerInfo",
 ]
 
@@ -126,3 +145,9 @@ class State:
     dead: Dead
     requests: Requests
     archive: Archive
+    shares: Shares
+    quotas: Quotas
+    tokens: Tokens
+    limits: SetLimits
+    spending: Spending
+    notices: Notices

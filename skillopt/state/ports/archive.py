@@ -55,7 +55,7 @@ class Archive(Protocol):
         ...
 
     def remove(self, run: str) -> RemovedRun | None:
-        """Remove all that lives as long as a run; None (no change) unless it is finished and
-        nobody leads it. What it spent stays with its owner and team.
+        """Remove all that lives as long as a run; None (no change) unless it is finished or
+        cancelled and nobody leads it. What it spent stays with its owner and team.
         """
         ...

@@ -62,8 +62,12 @@ class JobBoard(Protocol):
         """
         ...
 
-    def unwant(self, lead: Lead, jobs: Sequence[str]) -> None:
-        """Stop waiting for jobs; a worker that finds no waiter left abandons its work."""
+    def unwant(self, lead: Lead, jobs: Sequence[str], *, keep_leased: bool = False) -> None:
+        """Stop waiting for jobs; a worker that finds no waiter left abandons its work.
+
+        `keep_leased`: those that a worker is at this moment stay wanted, so that what is paid
+        for comes to its end.
+        """
         ...
 
     def retry(self, lead: Lead, jobs: Sequence[str]) -> None:

@@ -68,6 +68,8 @@ class Spend:
     input_tokens: int = 0
     output_tokens: int = 0
     micro_usd: int = 0
+    #: Only of roles that have any; less than the sum if the run was restored from its folder.
+    micro_usd_by_role: Mapping[Role, int] = field(default_factory=dict)
     #: Of the tokens, those that we counted because the provider did not.
     estimated_tokens: int = 0
     #: Of the calls, those to backends without a price.
@@ -118,8 +120,9 @@ class Budgets(Protocol):
         role: Role,
         estimate: Amount,
         priced: bool = True,
+        backend: str = "",
     ) -> Refusal | None:
-        """Reserve one call before it is made, with all who pay for it or with none of them.
+        """Reserve one call (of a backend) before it is made, with all who pay for it or with none.
 
         None if granted, else who refuses it. Lapsed reservations of all of them are first settled
         as unconfirmed. Repeating a granted reservation changes nothing.

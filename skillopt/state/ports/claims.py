@@ -31,6 +31,10 @@ class Claim:
     spec: bytes = b""
     #: Calls that earlier claims made and lost; they are paid again now.
     repaid_calls: int = 0
+    #: Which claim of the job this is since it last succeeded, from 1 on.
+    attempt: int = 1
+    #: From the message's sending to this claim; None if its sending is not known.
+    waited_s: float | None = None
 
 
 class RenewStatus(StrEnum):

@@ -22,6 +22,8 @@ class TroubledJob:
     rounds: int = 0
     #: Who claimed it last: "<worker>:<claim>"; "" if nobody did, or it is not known any more.
     claimed_by: str = ""
+    #: When a message for it was last sent that no worker has claimed since.
+    sent_at: float | None = None
     #: Runs that wait for it, in order.
     runs: tuple[str, ...] = ()
     spec: bytes | None = None

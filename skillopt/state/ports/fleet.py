@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from skillopt.state.ports.board import Lane
@@ -21,6 +22,8 @@ class WorkerInfo:
     #: Hashes of what its calls share with others (see `ThrottleScope`).
     credential: str = ""
     endpoint: str = ""
+    #: rpm, tpm, concurrency and min_concurrency of its catalogue, where there are any.
+    limits: Mapping[str, int] = field(default_factory=dict)
 
 
 class Fleet(Protocol):
@@ -31,3 +34,13 @@ class Fleet(Protocol):
     def retire(self, info: WorkerInfo) -> None: ...
 
     def workers(self) -> list[WorkerInfo]: ...
+
+    def announce_coordinator(self, name: str) -> None:
+        """Say that a coordinator is alive; it expires by itself."""
+        ...
+
+    def retire_coordinator(self, name: str) -> None: ...
+
+    def coordinators(self) -> list[str]:
+        """Name the live coordinators, in order; one that has no run is among them."""
+        ...

@@ -32,7 +32,10 @@ class Runs(Protocol):
     def create(
         self, run: str, *, meta: Mapping[str, str], events: Sequence[str], status: str
     ) -> bool:
-        """Create a run with its first events; False (and no change) if it exists."""
+        """Create a run with its first events; False (and no change) if it exists.
+
+        Raises QuotaExceeded if the owner that `meta` names may have no further open run.
+        """
         ...
 
     def info(self, run: str) -> RunInfo | None: ...
@@ -52,6 +55,10 @@ class Runs(Protocol):
         """
         ...
 
+    def leaders(self, runs: Sequence[str]) -> dict[str, str]:
+        """Give the owner of the present lead of each run that has one: for people only."""
+        ...
+
     def resign(self, lead: Lead) -> None:
         """Give the ownership up at once (if it is still ours)."""
         ...
@@ -62,7 +69,8 @@ class Runs(Protocol):
         """Append events: the only way a run changes. Returns the new version.
 
         `version` is the number of events already in the log. `open` says whether the run still
-        needs a coordinator. Raises Fenced (fence or owner differ) or StaleVersion.
+        needs a coordinator. Raises Fenced (fence or owner differ), StaleVersion, or (for a run
+        that was not open and shall be) QuotaExceeded.
         """
         ...
 

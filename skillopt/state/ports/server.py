@@ -48,6 +48,10 @@ class Server(Protocol):
         """Give the server's clock, in seconds since 1970: one round trip and nothing else."""
         ...
 
+    def oldest(self, lists: Sequence[str]) -> dict[str, bytes]:
+        """Give the message that has waited longest in each of the broker's lists that has any."""
+        ...
+
     def queued(self, lists: Sequence[str]) -> dict[str, int]:
         """Give the messages that wait in each of the broker's lists, by their key."""
         ...

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Final
 
+from skillopt.domain.run import ENDED
 from skillopt.state import keys
 from skillopt.state.ports import Lead, LogEntry, Paid, RemovedRun
 from skillopt.state.redis.scripts import Argument, Scripts, chunks, fenced
-
-_REMOVABLE: Final = "finished"
 
 
 class RedisArchive:
@@ -54,11 +52,11 @@ class RedisArchive:
     def remove(self, run: str) -> RemovedRun | None:
         others = (
             keys.log, keys.ledger, keys.meter, keys.reservations, keys.estimates, keys.view,
-            keys.requests, keys.doorbell,
+            keys.requests, keys.doorbell, keys.notices,
         )  # fmt: skip
         names = [keys.run(run), keys.run_lease(run), keys.RUNS, keys.OPEN_RUNS]
         names += [name(run) for name in others]
-        removed, size = self._scripts.call("remove", names, (run, _REMOVABLE))
+        removed, size = self._scripts.call("remove", names, (run, *sorted(ENDED)))
         return None if removed < 0 else RemovedRun(keys=removed, bytes=size)
 
 

@@ -43,10 +43,13 @@ class RedisBoard:
             arguments += (want.job, want.spec)
         return arguments
 
-    def unwant(self, lead: Lead, jobs: Sequence[str]) -> None:
+    def unwant(self, lead: Lead, jobs: Sequence[str], *, keep_leased: bool = False) -> None:
+        arguments = (lead.run, lead.owner, lead.fence, int(keep_leased))
         for chunk in chunks(jobs):
-            names = [keys.run_lease(lead.run), *map(keys.waiters, chunk)]
-            if self._scripts.call("unwant", names, (lead.run, lead.owner, lead.fence)) != b"ok":
+            names = [keys.run_lease(lead.run)]
+            for job in chunk:
+                names += (keys.waiters(job), keys.lease(job))
+            if self._scripts.call("unwant", names, arguments) != b"ok":
                 raise fenced(lead)
 
     def retry(self, lead: Lead, jobs: Sequence[str]) -> None:

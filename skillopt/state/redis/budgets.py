@@ -7,6 +7,7 @@ from typing import Any, Final, get_args
 
 import redis
 
+from skillopt.domain.timing import DAY_S
 from skillopt.domain.usage import ROLES, Role
 from skillopt.errors import StateCorrupt
 from skillopt.state import keys
@@ -14,7 +15,7 @@ from skillopt.state.ports import Amount, Cap, Caps, Refusal, Scope, SharedBudget
 from skillopt.state.ports.budgets import ScopeKind
 from skillopt.state.redis.faults import translated
 from skillopt.state.redis.replies import integer, text
-from skillopt.state.redis.scripts import Limits, Scripts, chunks
+from skillopt.state.redis.scripts import Limits, Scripts, chunks, milliseconds
 
 _FIELD_OF_CAP: Final[dict[Cap, str]] = {
     "calls": "cap_calls",
@@ -30,6 +31,8 @@ class RedisBudgets:
         self._client = client
         self._scripts = scripts
         self._limits = limits
+        #: Where scripts count what is spent on a day.
+        self._book = (keys.SPENDING_PREFIX, milliseconds(DAY_S), limits.spending_ttl)
 
     def set_caps(self, run: str, caps: Caps) -> None:
         with translated():
@@ -68,7 +71,7 @@ class RedisBudgets:
 
     def _shared(self, scope: Scope) -> SharedBudget:
         accounts = keys.shared_account(scope.kind, scope.name)
-        reply = self._scripts.call("spend", accounts, ("", "", keys.BUDGET_PREFIX))
+        reply = self._scripts.call("spend", accounts, ("", "", keys.BUDGET_PREFIX, *self._book))
         meter = _Meter(reply, str(scope))
         return SharedBudget(scope, meter.caps(), meter.spend())
 
@@ -81,6 +84,7 @@ class RedisBudgets:
         role: Role,
         estimate: Amount,
         priced: bool = True,
+        backend: str = "",
     ) -> Refusal | None:
         reply = self._scripts.call(
             "reserve",
@@ -88,6 +92,7 @@ class RedisBudgets:
             (
                 run, reservation, role, max(1, estimate.calls), estimate.tokens,
                 estimate.micro_usd, int(priced), self._limits.reservation, keys.BUDGET_PREFIX,
+                backend, *self._book,
             ),
         )  # fmt: skip
         if not reply:
@@ -125,14 +130,19 @@ class RedisBudgets:
         self._scripts.call(
             "settle",
             (*_accounts(run), keys.settled(run, reservation)),
-            (run, reservation, how, *taken, self._limits.reservation, keys.BUDGET_PREFIX),
-        )
+            (
+                run, reservation, how, *taken, self._limits.reservation, keys.BUDGET_PREFIX,
+                *self._book,
+            ),
+        )  # fmt: skip
 
     def write_off(self, run: str) -> None:
-        self._scripts.call("spend", _accounts(run), (run, "all", keys.BUDGET_PREFIX))
+        arguments = (run, "all", keys.BUDGET_PREFIX, *self._book)
+        self._scripts.call("spend", _accounts(run), arguments)
 
     def spend(self, run: str) -> Spend:
-        reply = self._scripts.call("spend", _accounts(run), (run, "", keys.BUDGET_PREFIX))
+        arguments = (run, "", keys.BUDGET_PREFIX, *self._book)
+        reply = self._scripts.call("spend", _accounts(run), arguments)
         return _Meter(reply, f"run {run!r}").spend()
 
 
@@ -157,6 +167,7 @@ class _Meter:
             input_tokens=self._count("input_tokens"),
             output_tokens=self._count("output_tokens"),
             micro_usd=self._count("micro_usd"),
+            micro_usd_by_role=self._money_by_role(),
             estimated_tokens=self._count("estimated_tokens"),
             unpriced_calls=self._count("unpriced_calls"),
             reserved=self._amount("reserved"),
@@ -165,6 +176,10 @@ class _Meter:
             repaid_calls=self._count("repaid_calls"),
             refused=self._refusal(),
         )
+
+    def _money_by_role(self) -> dict[Role, int]:
+        amounts = {role: self._count(f"micro_usd_{role}") for role in ROLES}
+        return {role: amount for role, amount in amounts.items() if amount}
 
     def _count(self, name: str) -> int:
         return integer(self._fields.get(name, 0), f"{name!r} in the meter of {self._whose}")

@@ -33,7 +33,10 @@ class RedisClaims:
         status = ClaimStatus(text(reply[0], f"the claim on job {job!r}"))
         if status is not ClaimStatus.RUN:
             return Claim(status)
-        return Claim(status, spec=reply[1], repaid_calls=reply[2])
+        waited_s = None if reply[4] < 0 else reply[4] / 1000
+        return Claim(
+            status, spec=reply[1], repaid_calls=reply[2], attempt=reply[3], waited_s=waited_s
+        )
 
     def renew(self, leases: Mapping[str, str]) -> dict[str, RenewStatus]:
         statuses: dict[str, RenewStatus] = {}

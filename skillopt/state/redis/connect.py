@@ -23,12 +23,18 @@ from skillopt.state.redis.dead import RedisDead
 from skillopt.state.redis.doorbell import RedisDoorbell
 from skillopt.state.redis.faults import translated
 from skillopt.state.redis.fleet import RedisFleet
+from skillopt.state.redis.limits import RedisSetLimits
+from skillopt.state.redis.notices import RedisNotices
+from skillopt.state.redis.quotas import RedisQuotas
 from skillopt.state.redis.requests import RedisRequests
 from skillopt.state.redis.results import RedisResults
 from skillopt.state.redis.runs import RedisRuns
 from skillopt.state.redis.scripts import Limits, Scripts
 from skillopt.state.redis.server import RedisServerFacts
+from skillopt.state.redis.shares import RedisShares
+from skillopt.state.redis.spending import RedisSpending
 from skillopt.state.redis.throttle import RedisThrottle
+from skillopt.state.redis.tokens import RedisTokens
 from skillopt.state.urls import queue_url, state_url
 
 #: A half-open connection is noticed after this long; blocking reads stay well below it. TCP
@@ -105,6 +111,12 @@ def connect(url: str, timing: Timing) -> RedisState:
         dead=RedisDead(client, scripts, limits),
         requests=RedisRequests(client, limits),
         archive=RedisArchive(scripts),
+        shares=RedisShares(client, scripts, limits),
+        quotas=RedisQuotas(client, scripts),
+        tokens=RedisTokens(client, scripts),
+        limits=RedisSetLimits(client),
+        spending=RedisSpending(client),
+        notices=RedisNotices(client, scripts, limits),
         client=client,
         broker=broker,
     )

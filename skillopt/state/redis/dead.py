@@ -13,7 +13,7 @@ from skillopt.state.redis.faults import translated
 from skillopt.state.redis.replies import integer, text
 from skillopt.state.redis.scripts import Limits, Scripts, chunks
 
-_FIELDS: Final = ("reason", "died", "claims", "qclaims", "rounds", "by")
+_FIELDS: Final = ("reason", "died", "claims", "qclaims", "rounds", "by", "sent", "claimed")
 #: Keys the server looks at in one step of a scan.
 _SCAN_COUNT: Final = 1000
 _COMMANDS_PER_JOB: Final = 5
@@ -68,7 +68,8 @@ def _troubled(
     spec: bytes | None,
 ) -> TroubledJob:
     what = f"job {job!r}"
-    held, died, claims, quarantine_claims, rounds, owner = fields
+    held, died, claims, quarantine_claims, rounds, owner, sent, claimed = fields
+    waits = sent is not None and claimed in (None, b"0")
     reason = held if dead is None else dead
     return TroubledJob(
         job,
@@ -78,6 +79,7 @@ def _troubled(
         quarantine_claims=integer(quarantine_claims or 0, f"quarantine claims of {what}"),
         rounds=integer(rounds or 0, f"rounds of {what}"),
         claimed_by=text(owner or b"", f"the last claim of {what}"),
+        sent_at=integer(sent, f"the last message of {what}") / 1000 if waits else None,
         runs=tuple(sorted(text(run, f"a waiter of {what}") for run in runs)),
         spec=spec,
     )

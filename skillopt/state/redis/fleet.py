@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import asdict, fields
+from typing import Any
 
 import redis
 from pydantic import TypeAdapter, ValidationError
@@ -13,7 +14,7 @@ from skillopt.errors import StateCorrupt
 from skillopt.state import keys
 from skillopt.state.ports import WorkerInfo
 from skillopt.state.redis.faults import translated
-from skillopt.state.redis.replies import json_object
+from skillopt.state.redis.replies import integer, json_object, text
 from skillopt.state.redis.scripts import Limits, Scripts
 
 log = logging.getLogger(__name__)
@@ -49,6 +50,31 @@ class RedisFleet:
         reply = self._scripts.call("workers", (keys.FLEET,), (keys.WORKER_PREFIX,))
         known = [info for info in map(_info, reply) if info is not None]
         return sorted(known, key=lambda info: (info.backend, info.worker))
+
+    def announce_coordinator(self, name: str) -> None:
+        ttl = self._limits.worker_ttl
+        with translated():
+            pipeline = self._client.pipeline(transaction=True)
+            pipeline.zadd(keys.COORDINATORS, {name: self._now_ms() + ttl})
+            pipeline.pexpire(keys.COORDINATORS, ttl)
+            pipeline.execute()
+
+    def retire_coordinator(self, name: str) -> None:
+        with translated():
+            self._client.zrem(keys.COORDINATORS, name)
+
+    def coordinators(self) -> list[str]:
+        with translated():
+            now = self._now_ms()
+            found: Any = self._client.zrangebyscore(keys.COORDINATORS, f"({now}", "+inf")
+            self._client.zremrangebyscore(keys.COORDINATORS, "-inf", now)
+        return sorted(text(name, f"a name in {keys.COORDINATORS!r}") for name in found)
+
+    def _now_ms(self) -> int:
+        """Only for who is shown as alive: nothing is decided by it."""
+        reply: Any = self._client.time()
+        seconds, microseconds = (integer(part, "the server's time") for part in reply)
+        return seconds * 1000 + microseconds // 1000
 
 
 def _member(info: WorkerInfo) -> str:

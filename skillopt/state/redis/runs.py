@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import redis
 
-from skillopt.errors import StaleVersion
+from skillopt.errors import QuotaExceeded, StaleVersion
 from skillopt.state import keys
 from skillopt.state.ports import Lead, LogEntry, RunInfo
 from skillopt.state.redis.faults import translated
@@ -17,6 +17,8 @@ from skillopt.state.redis.scripts import Limits, Scripts, fenced
 
 #: Log entries read in one command.
 _LOG_PAGE: Final = 1000
+#: What scripts need in order to hold an owner to the quota of open runs.
+_QUOTA_PREFIXES: Final = (keys.RUN_PREFIX, keys.QUOTA_PREFIX)
 
 
 class RedisRuns:
@@ -31,8 +33,11 @@ class RedisRuns:
         self, run: str, *, meta: Mapping[str, str], events: Sequence[str], status: str
     ) -> bool:
         names = (keys.run(run), keys.log(run), keys.RUNS, keys.OPEN_RUNS)
-        arguments = (run, json.dumps(dict(meta), ensure_ascii=False), status, *events)
-        return bool(self._scripts.call("create", names, arguments))
+        written = json.dumps(dict(meta), ensure_ascii=False)
+        arguments = (run, written, status, *_QUOTA_PREFIXES, *events)
+        reply = self._scripts.call("create", names, arguments)
+        _refuse_over_quota(reply)
+        return bool(reply[0] == b"created")
 
     def info(self, run: str) -> RunInfo | None:
         with translated():
@@ -58,6 +63,21 @@ class RedisRuns:
         fence = self._scripts.call("lead", (keys.run_lease(run),), (owner, self._limits.lead))
         return Lead(run=run, owner=owner, fence=fence) if fence else None
 
+    def leaders(self, runs: Sequence[str]) -> dict[str, str]:
+        with translated():
+            pipeline = self._client.pipeline(transaction=False)
+            pipeline.time()
+            for run in runs:
+                pipeline.hmget(keys.run_lease(run), "owner", "until")
+            (seconds, microseconds), *held = pipeline.execute()
+        now_ms = seconds * 1000 + microseconds / 1000
+        found = {}
+        for run, (owner, until) in zip(runs, held, strict=True):
+            what = f"the lead of run {run!r}"
+            if owner is not None and until is not None and integer(until, what) > now_ms:
+                found[run] = text(owner, what)
+        return found
+
     def resign(self, lead: Lead) -> None:
         self._scripts.call("resign", (keys.run_lease(lead.run),), (lead.owner, lead.fence))
 
@@ -70,11 +90,12 @@ class RedisRuns:
             (keys.run_lease(run), keys.run(run), keys.log(run), keys.OPEN_RUNS),
             (
                 run, lead.owner, lead.fence, version, status, int(open), *self._limits.bell,
-                *events,
+                *_QUOTA_PREFIXES, *events,
             ),
         )  # fmt: skip
         if reply[0] == b"fenced":
             raise fenced(lead)
+        _refuse_over_quota(reply)
         if reply[0] == b"stale":
             raise StaleVersion(
                 f"run {run!r} is at version {reply[1]}, not {version}; read its log again"
@@ -105,6 +126,12 @@ class RedisRuns:
         with translated():
             stored = self._client.get(keys.view(run))
         return None if stored is None else text(stored, f"the view of run {run!r}")
+
+
+def _refuse_over_quota(reply: list[Any]) -> None:
+    if reply[0] == b"quota":
+        _, owner, count, limit = reply
+        raise QuotaExceeded(text(owner, "the owner of a run"), count, limit)
 
 
 def _info(run: str, fields: Mapping[bytes | str, bytes | str]) -> RunInfo:

@@ -27,6 +27,9 @@ ScriptName = Literal[
     "reserve", "extend", "settle", "spend",
     "admit", "keep", "leave", "standing", "waits",
     "workers",
+    "demand", "quotas",
+    "grant", "revoke",
+    "tell", "advance", "told",
 ]  # fmt: skip
 
 Argument = str | bytes | int
@@ -69,6 +72,8 @@ class Limits:
     doorbell_ttl: int
     worker_ttl: int
     view_ttl: int
+    spending_ttl: int
+    demand: int
     max_lost_claims: int
     max_quarantine_claims: int
 
@@ -85,6 +90,8 @@ class Limits:
             doorbell_ttl=milliseconds(timing.doorbell_ttl_s),
             worker_ttl=milliseconds(timing.worker_ttl_s),
             view_ttl=milliseconds(timing.view_ttl_s),
+            spending_ttl=milliseconds(timing.spending_ttl_s),
+            demand=milliseconds(timing.demand_s),
             max_lost_claims=timing.max_lost_claims,
             max_quarantine_claims=timing.max_quarantine_claims,
         )

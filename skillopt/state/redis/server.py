@@ -48,6 +48,14 @@ class RedisServerFacts:
         seconds, microseconds = (integer(part, "the server's time") for part in reply)
         return seconds + microseconds / 1_000_000
 
+    def oldest(self, lists: Sequence[str]) -> dict[str, bytes]:
+        with translated():
+            pipeline = self._broker.pipeline(transaction=False)
+            for name in lists:
+                pipeline.lindex(name, -1)  # new messages are put in front
+            found = pipeline.execute()
+        return {name: one for name, one in zip(lists, found, strict=True) if one is not None}
+
     def queued(self, lists: Sequence[str]) -> dict[str, int]:
         with translated():
             pipeline = self._broker.pipeline(transaction=False)

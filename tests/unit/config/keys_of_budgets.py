@@ -9,18 +9,23 @@ from key_specs import SpecRow
 
 from producer.driver import Driver
 from producer.facts import LedgerFacts
-from producer.submit import submit
+from producer.submit import Submission, submit
+from producer.wanted_news import want_news
 from skillopt.config.load import LoadedSpec
-from skillopt.domain.events import GaveUp, Paused, decode_event, encode_event
+from skillopt.domain.events import decode_event, encode_event
+from skillopt.domain.notices import NOTICE_KINDS, Notify
 from skillopt.domain.run import RunState
+from skillopt.domain.steering_events import GaveUp, Paused
 from skillopt.domain.timing import Timing
 from skillopt.loop.jobs import WantedJob
 from skillopt.state.memory.build import build
-from skillopt.state.ports import Amount, Cap, Lane, LogEntry, Scope, State
+from skillopt.state.ports import Amount, Cap, Demand, Lane, LogEntry, Scope, State
 
 #: What each call of a test is taken to need.
 CALL = Amount(calls=1, tokens=100, micro_usd=300_000)
 
+#: Who is told in these tests.
+HOOK = "https://hooks.example/run"
 
 #: A coordinator that nobody answers looks again at once.
 TIMING = Timing(tick_s=0.01)
@@ -90,6 +95,28 @@ def _check_payers(nobody: LoadedSpec, named: LoadedSpec, scope: Scope) -> None:
         assert [_call(state, loaded.plan.run_id, f"call-{n}") for n in range(2)] == answers
 
 
+def priorities(low: LoadedSpec, normal: LoadedSpec, high: LoadedSpec) -> None:
+    assert low.plan.run_id == normal.plan.run_id == high.plan.run_id
+    for loaded, weight in ((low, 1), (normal, 2), (high, 4)):
+        assert _weight(loaded) == weight
+
+
+def _weight(loaded: LoadedSpec) -> int:
+    """Give what a run counts among those of its owner while its coordinator is at work."""
+    state, stop = _submitted(loaded, _Clock()), threading.Event()
+    lead = state.runs.lead(loaded.plan.run_id, "c1")
+    assert lead is not None
+    found: list[Demand] = []
+
+    class Looking(_FirstJob):
+        def send(self, run: str, job: WantedJob, *, backend: str, lane: Lane) -> None:
+            found.extend(state.shares.demands(backend))
+            super().send(run, job, backend=backend, lane=lane)
+
+    Driver(lead, state, Looking(stop), _NoMirror(), TIMING).drive(stop)
+    return found[0].weight
+
+
 class _FirstJob:
     """A sender that keeps the first job and stops its coordinator."""
 
@@ -132,6 +159,25 @@ def _submitted(loaded: LoadedSpec, clock: _Clock) -> State:
     return state
 
 
+def webhooks(nobody: LoadedSpec, told: LoadedSpec) -> None:
+    assert _watched(nobody) is None
+    assert _watched(told) == Notify(webhook=HOOK)
+    assert nobody.plan.identity == told.plan.identity, "who is told changes nothing"
+
+
+def news(all_of_it: LoadedSpec, ends: LoadedSpec) -> None:
+    assert [_watched(one).on for one in (all_of_it, ends)] == [list(NOTICE_KINDS), ["finished"]]
+
+
+def _watched(loaded: LoadedSpec) -> Notify | None:
+    """Give whom a run tells what, once it is submitted."""
+    state = _submitted(loaded, _Clock())
+    run = loaded.plan.run_id
+    want_news(state, Submission(run, "created"), loaded.notify)
+    watched = state.notices.get(run)
+    return None if watched is None else Notify.model_validate_json(watched.target)
+
+
 ROWS = (
     SpecRow("budget.max_calls", (None, 2), calls),
     SpecRow("budget.max_tokens", (None, 300), tokens),
@@ -139,4 +185,12 @@ ROWS = (
     SpecRow("budget.max_minutes", (None, 1.0), minutes),
     SpecRow("owner", (None, "alice"), owners),
     SpecRow("team", (None, "blue"), teams),
+    SpecRow("notify.webhook", (None, HOOK), webhooks),
+    SpecRow(
+        "notify.on",
+        (list(NOTICE_KINDS), ["finished"]),
+        news,
+        around={"notify.webhook": HOOK},
+    ),
+    SpecRow("priority", ("low", "normal", "high"), priorities),
 )

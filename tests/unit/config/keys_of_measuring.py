@@ -7,8 +7,9 @@ from key_runs import LoopRow, asked, first, samples, seen, splits, stages
 from scripted_run import SKILL, ScriptedRun
 from setting_models import Fickle, Forgetful, Verbose
 
-from skillopt.domain.events import Finished, Gated, GaveUp, Measured, Paused, StepStarted
+from skillopt.domain.events import Finished, Gated, Measured, StepStarted
 from skillopt.domain.jobs import JudgeSpec, OptimizeStage
+from skillopt.domain.steering_events import GaveUp, Paused
 from skillopt.loop.decide import decide
 
 #: The document knows one word, and learning others pushes it out.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -282,3 +283,16 @@ def test_backends_behind_one_address_share_an_endpoint_that_does_not_show_it() -
 )
 def test_waiting_is_told_in_words(waiting: Waiting, words: str) -> None:
     assert waiting_for("gpt", waiting, datetime(2026, 1, 1, 12, 0, tzinfo=UTC)) == words
+
+
+def test_limits_that_change_hold_from_the_next_call_on(bench: Bench) -> None:
+    in_force = Limits()
+    calls = bench.calls(ScriptedChat(OK))
+    calls = replace(calls, gateway=replace(calls.gateway, live_limits=lambda: in_force))
+    for _ in range(3):
+        calls.complete(PROMPT)
+    assert bench.waits == []
+    in_force = Limits(rpm=1)
+    calls.complete(PROMPT)
+    with pytest.raises(Throttled):
+        calls.complete(PROMPT)

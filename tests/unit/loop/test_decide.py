@@ -10,10 +10,8 @@ from scripted_run import Models, ScriptedRun, item, make_plan
 from skillopt.domain.events import (
     Finished,
     Gated,
-    LeftOut,
     Measured,
     Merged,
-    Paused,
     Proposed,
     Reflected,
     Selected,
@@ -23,6 +21,7 @@ from skillopt.domain.events import (
 from skillopt.domain.item import Splits
 from skillopt.domain.jobs import OptimizeSpec
 from skillopt.domain.results import Body, JudgementBody, ReplyBody
+from skillopt.domain.steering_events import LeftOut, Paused
 from skillopt.loop.decide import Decision
 
 # --- the course of a run ------------------------------------------------------------------------

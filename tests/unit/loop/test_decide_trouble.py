@@ -4,18 +4,10 @@ import pytest
 from loop_values import look, of_type
 from scripted_run import Models, ScriptedRun, item, make_plan
 
-from skillopt.domain.events import (
-    Gated,
-    GaveUp,
-    Measured,
-    Paused,
-    Proposed,
-    Resumed,
-    Skipped,
-    StepStarted,
-)
+from skillopt.domain.events import Gated, Measured, Proposed, Skipped, StepStarted
 from skillopt.domain.jobs import OptimizeSpec
 from skillopt.domain.results import Body
+from skillopt.domain.steering_events import GaveUp, Paused, Resumed
 
 
 def give_up(run: ScriptedRun, *labels: str) -> None:

@@ -8,20 +8,11 @@ from loop_values import look, of_type
 from scripted_models import stage_of
 from scripted_run import Models, ScriptedRun
 
-from skillopt.domain.events import (
-    Compared,
-    Finished,
-    Gated,
-    GaveUp,
-    MetaLearned,
-    Paused,
-    Proposed,
-    Resumed,
-    StepStarted,
-)
+from skillopt.domain.events import Compared, Finished, Gated, MetaLearned, Proposed, StepStarted
 from skillopt.domain.jobs import OptimizeSpec
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.spec import Stop
+from skillopt.domain.steering_events import GaveUp, Paused, Resumed
 from skillopt.loop.epoch_end import is_due
 from skillopt.loop.fold import fold
 

@@ -9,20 +9,17 @@ from skillopt.domain.events import (
     Compared,
     Finished,
     Gated,
-    GaveUp,
-    LeftOut,
     Measured,
     Merged,
     MetaLearned,
-    Paused,
     Proposed,
-    Resumed,
     Skipped,
     StepStarted,
     decode_event,
     encode_event,
 )
 from skillopt.domain.spec import Budget
+from skillopt.domain.steering_events import GaveUp, LeftOut, Paused, Resumed
 from skillopt.errors import StateCorrupt
 from skillopt.loop.fold import apply, fold
 

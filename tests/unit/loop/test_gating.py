@@ -7,7 +7,8 @@ import pytest
 from gate_bench import GateBench
 from loop_values import measurement
 
-from skillopt.domain.events import Gated, Paused
+from skillopt.domain.events import Gated
+from skillopt.domain.steering_events import Paused
 
 #: In the gate's order: d, e, f have most to gain; then a, b, c as in the file.
 HALF = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0, "e": 0.0, "f": 0.0}

@@ -17,15 +17,13 @@ from skillopt.domain.events import (
     Compared,
     Event,
     Gated,
-    GaveUp,
     MetaLearned,
-    Paused,
-    Resumed,
     StepStarted,
     decode_event,
     encode_event,
 )
 from skillopt.domain.plan import RunPlan
+from skillopt.domain.steering_events import GaveUp, Paused, Resumed
 from skillopt.loop.decide import decide
 from skillopt.loop.fold import fold
 

@@ -5,9 +5,10 @@ from epoch_values import crowded, two_epochs
 from loop_values import look, of_type
 from scripted_run import ScriptedRun
 
-from skillopt.domain.events import Compared, GaveUp, LeftOut, Paused, Resumed, StepStarted
+from skillopt.domain.events import Compared, StepStarted
 from skillopt.domain.jobs import OptimizeSpec, RolloutSpec
 from skillopt.domain.reports import Pair
+from skillopt.domain.steering_events import GaveUp, LeftOut, Paused, Resumed
 from skillopt.loop import sample
 from skillopt.loop.pairs import kept_pairs
 

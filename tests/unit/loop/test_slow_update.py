@@ -9,12 +9,13 @@ from loop_values import of_type
 from scripted_models import sections, stage_of, unfenced
 from scripted_run import Models, ScriptedRun, make_plan
 
-from skillopt.domain.events import Compared, Gated, LeftOut, Proposed, Skipped
+from skillopt.domain.events import Compared, Gated, Proposed, Skipped
 from skillopt.domain.item import Tool
 from skillopt.domain.jobs import OptimizeSpec
 from skillopt.domain.messages import Message, ToolCall, decode_messages, encode_messages
 from skillopt.domain.results import Body, ReplyBody
 from skillopt.domain.skill import SkillDocument
+from skillopt.domain.steering_events import LeftOut
 from skillopt.loop import comparison
 
 

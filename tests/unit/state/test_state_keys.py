@@ -35,11 +35,22 @@ BUILT = [
     keys.breaker("https://host:1/v1"),
     keys.throttled("gpt"),
     keys.worker("gpt", "host:1"),
+    keys.token(SHA),
+    keys.TOKENS,
     *keys.shared_account("owner", "a.person-1"),
     keys.BUDGETS,
+    keys.QUOTAS,
+    keys.quota("a.person-1"),
+    keys.share("gpt"),
     keys.RUNS,
     keys.OPEN_RUNS,
     keys.FLEET,
+    keys.COORDINATORS,
+    keys.SET_LIMITS,
+    keys.NOTICES,
+    keys.notices("a-run.1"),
+    keys.telling("a-run.1"),
+    keys.spending(20_775),
 ]
 
 

@@ -5,7 +5,8 @@
 --       6 max quarantine claims  7 prefix of so:done  8 doorbell length  9 doorbell ttl ms
 --       10 the run that pays
 -- Reply {'done' | 'dead' | 'busy' | 'unknown' | 'unwanted' | 'quarantined'}
---       or {'run', spec, repaid calls}; the holder of the lease gets the same reply again
+--       or {'run', spec, repaid calls, number of the claim, ms since the message was sent (-1: not
+--       known)}; the holder of the lease gets the same again, but the last
 -- Reads so:res, so:spec, so:wait. Writes so:lease, so:job, so:dead, the meter; rings so:done.
 
 local lease, job, wait, meter = KEYS[3], KEYS[6], KEYS[5], KEYS[7]
@@ -19,7 +20,9 @@ if redis.call('EXISTS', KEYS[2]) == 1 then return {'dead'} end
 local spec = redis.call('GET', KEYS[4])
 local holder = redis.call('GET', lease)
 if holder == owner and spec then
-  return {'run', spec, tonumber(redis.call('HGET', job, 'repaid')) or 0}
+  local held = redis.call('HMGET', job, 'repaid', 'claims', 'qclaims')
+  local number = (tonumber(held[2]) or 0) + (tonumber(held[3]) or 0)
+  return {'run', spec, tonumber(held[1]) or 0, number, -1}
 end
 if holder then return {'busy'} end
 
@@ -34,7 +37,7 @@ if redis.call('SISMEMBER', wait, ARGV[10]) == 0 then
   return {'unwanted'}
 end
 
-local f = redis.call('HMGET', job, 'claims', 'qclaims', 'calls')
+local f = redis.call('HMGET', job, 'claims', 'qclaims', 'calls', 'sent')
 local claims, quarantine_claims = tonumber(f[1]) or 0, tonumber(f[2]) or 0
 if lane == 'normal' and claims >= tonumber(ARGV[5]) then
   ring(bell, redis.call('SMEMBERS', wait))
@@ -54,4 +57,6 @@ redis.call('HDEL', job, 'until')
 redis.call('PEXPIRE', job, spec_ttl)
 redis.call('HINCRBY', meter, 'executions', 1)
 if repaid > 0 then redis.call('HINCRBY', meter, 'repaid_calls', repaid) end
-return {'run', spec, repaid}
+local sent = tonumber(f[4])
+local waited = sent and math.max(0, now_ms() - sent) or -1
+return {'run', spec, repaid, claims + quarantine_claims + 1, waited}

@@ -1,13 +1,15 @@
 -- REMOVE: take away all that lives as long as a run.
 --
 -- KEYS  1 so:run:<run>  2 so:runlease:<run>  3 so:runs  4 so:runs:open, then the run's other keys
--- ARGV  1 run  2 the status of runs that may go
+-- ARGV  1 run, then the statuses of runs that may go
 -- Reply {keys removed, bytes they took}, or {-1, 0} if the run has another status or a lead
 -- Writes all keys.
 
 local held = redis.call('HMGET', KEYS[2], 'owner', 'until')
 local led = held[1] and tonumber(held[2]) > now_ms()
-if led or redis.call('HGET', KEYS[1], 'status') ~= ARGV[2] then return {-1, 0} end
+local status, may_go = redis.call('HGET', KEYS[1], 'status'), false
+for index = 2, #ARGV do may_go = may_go or status == ARGV[index] end
+if led or not may_go then return {-1, 0} end
 
 local removed, bytes = 0, 0
 local function remove(key)

@@ -3,12 +3,13 @@
 -- KEYS  1 so:run:<run>:meter  2 so:run:<run>:rsv  3 so:run:<run>:estimates
 --       4 so:settled:<run>:<reservation>  5 so:job
 -- ARGV  1 run  2 reservation  3 role  4 calls  5 tokens  6 micro usd  7 1 if it is priced, else 0
---       8 reservation ms  9 prefix of so:budget
+--       8 reservation ms  9 prefix of so:budget  10 backend  11 prefix of so:spend
+--       12 a day ms  13 ttl of so:spend ms
 -- Reply {} if granted (also when it was before), else {scope, cap, 'final' | 'held'}: the cap is
 --       calls, tokens or usd; held if it would fit on top of what is spent, without the calls in
 --       flight
 -- Reads so:settled. Writes the other keys (so:job only if it exists) and the keys of the run's
--- owner and team.
+-- owner and team; so:spend of today, if a reservation lapsed.
 
 local id, role = ARGV[2], ARGV[3]
 local calls, tokens, money = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -16,7 +17,7 @@ local now = now_ms()
 local shares = redis.call('HMGET', KEYS[1], 'owner', 'team')
 local owner, team = shares[1] or '', shares[2] or ''
 local all = payers(ARGV[1], {KEYS[1], KEYS[2], KEYS[3]}, ARGV[9], owner, team)
-for _, payer in ipairs(all) do settle_lapsed(payer, now) end
+for _, payer in ipairs(all) do settle_lapsed(payer, now, {ARGV[11], ARGV[12], ARGV[13]}) end
 if redis.call('EXISTS', KEYS[4]) == 1 or redis.call('HEXISTS', KEYS[3], id) == 1 then return {} end
 
 local function total(meter, ...)
@@ -61,7 +62,8 @@ for _, payer in ipairs(all) do
 end
 if held then return held end
 
-local estimate = table.concat({role, ARGV[4], ARGV[5], ARGV[6], owner, team}, ':')
+local estimate = table.concat(
+  {role, ARGV[4], ARGV[5], ARGV[6], owner, team, ARGV[10], ARGV[7]}, ':')
 for _, payer in ipairs(all) do
   redis.call('ZADD', payer.reservations, now + tonumber(ARGV[8]), payer.mark .. id)
   redis.call('HSET', payer.estimates, payer.mark .. id, estimate)
