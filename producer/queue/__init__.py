@@ -1,0 +1,1 @@
+"""The team queue: one port, over a shared Redis or over the HTTP API."""
