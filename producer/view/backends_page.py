@@ -140,6 +140,9 @@ def _add_served(table: Table, served: Serving, backend: Backend | None) -> None:
         table.add_row("workers", "none")
     for _, standing in served.standings:
         table.add_row("traffic", safe(_standing(standing)))
+    if served.set_limits:
+        said = ", ".join(f"{name} {value:,}" for name, value in served.set_limits.items())
+        table.add_row("limits set", safe(f"{said} (over the catalogue's)"))
     if served.queued or served.quarantined:
         words = f"{plural(served.queued, 'message')} waiting"
         quarantine = f", {served.quarantined} in quarantine" if served.quarantined else ""
@@ -222,6 +225,7 @@ def _served_object(served: Serving, backend: Backend | None) -> dict[str, Any]:
             for one in served.workers
         ],
         "traffic": [_traffic(scope, standing) for scope, standing in served.standings],
+        "set_limits": dict(served.set_limits),
         "queued": served.queued,
         "quarantined": served.quarantined,
     }

@@ -20,7 +20,7 @@ _KINDS = {"rollout": "attempt", "judge": "judgement", "optimize": "optimizer cal
 _OUTCOMES = {
     "coordinator": "its coordinator has taken it up",
     "waiting": "its coordinator has not answered yet; it will take it up when it is back",
-    "finished": "it is finished: only later runs will want the jobs again",
+    "finished": "it has ended: only later runs will want the jobs again",
     "unknown_plan": "its plan is not stored any more: give its command again",
 }
 

@@ -12,7 +12,12 @@ from producer.view.printable import one_line, safe
 from producer.view.scores import noise_lines, score_table, tag_table
 from skillopt.domain.documents import Documents
 
-_STATE_STYLES = {"finished": "bold green", "paused": "bold yellow", "running": "bold yellow"}
+_STATE_STYLES = {
+    "finished": "bold green",
+    "paused": "bold yellow",
+    "running": "bold yellow",
+    "cancelled": "bold red",
+}
 _INTERVAL_NOTE = "Brackets hold the 95 % interval of the hard score; n counts scored tasks."
 _SEVERAL_SAMPLES = " Each has several samples, which count for as much as tasks differ."
 

@@ -11,30 +11,22 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.panel import Panel
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from producer.timeline import Part, in_order
 from producer.view import numbers
-from producer.view.curve import curve_points, legend, plot
+from producer.view.curve import curve_points
+from producer.view.live_parts import curve_part, progress_row
 from producer.view.outcomes import OUTCOME_STYLES, UNDER_WAY, outcome_of, outcome_words
-from producer.view.printable import printable, safe
+from producer.view.printable import safe
+from producer.view.screen import Screen
 from producer.view.stages import stage_words, status_words, waiting_words
 from producer.view.words import event_words
-from skillopt.domain.events import (
-    Event,
-    GaveUp,
-    LeftOut,
-    Merged,
-    Paused,
-    Resumed,
-    RunCreated,
-    Selected,
-)
+from skillopt.domain.events import Event, Merged, RunCreated, Selected
 from skillopt.domain.run import RunState, StepState
+from skillopt.domain.steering_events import Cancelled, GaveUp, LeftOut, Paused, Resumed, Retuned
 from skillopt.domain.usage import MICRO, ROLES
 from skillopt.domain.view import RunView
 from skillopt.state.ports import Spend
@@ -42,6 +34,8 @@ from skillopt.state.ports import Spend
 #: Without a terminal, a line says how far the work is at least this often.
 PLAIN_PROGRESS_S = 10.0
 LAST_SHOWN = 5
+#: What is told above the screen.
+NOTICES = (GaveUp, LeftOut, Paused, Resumed, Retuned, Cancelled, RunCreated)
 
 
 @dataclass(frozen=True)
@@ -65,20 +59,14 @@ class LiveView:
 
     def __init__(self, console: Console, *, enabled: bool, total_steps: int) -> None:
         """Show a screen if `enabled` and the console is a terminal; log lines otherwise."""
-        self._console = console
+        self._screen = Screen(console, enabled=enabled)
         self._total_steps = total_steps
-        self._live = (
-            Live(console=console, auto_refresh=False, redirect_stdout=False)
-            if enabled and console.is_terminal and not console.is_dumb_terminal
-            else None
-        )
         self._elapsed_s = 0.0
         self._logged_s = 0.0
         self._logged: tuple[str, str] = ("", "")
 
     def __enter__(self) -> Self:
-        if self._live:
-            self._live.start()
+        self._screen.__enter__()
         return self
 
     def __exit__(
@@ -87,25 +75,23 @@ class LiveView:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._live:
-            self._live.stop()
+        self._screen.__exit__(kind, error, trace)
 
     def update(self, snapshot: Snapshot) -> None:
         """Show how the run stands now."""
         self._elapsed_s = snapshot.elapsed_s
-        if self._live:
-            screen = render(snapshot, self._total_steps, self._console)
-            self._live.update(screen, refresh=True)
+        if self._screen.drawn:
+            self._screen.draw(render(snapshot, self._total_steps, self._screen.console))
         else:
             self._log_progress(snapshot)
 
     def event(self, event: Event) -> None:
         """Tell of an event: a line of the log, or a notice above the screen if it is trouble."""
-        if self._live is None:
+        if not self._screen.drawn:
             if not isinstance(event, Merged | Selected):
                 self._line(event_words(event))
-        elif isinstance(event, GaveUp | LeftOut | Paused | Resumed | RunCreated):
-            self._console.print(safe(event_words(event)))
+        elif isinstance(event, NOTICES):
+            self._screen.note(event_words(event))
 
     def _log_progress(self, snapshot: Snapshot) -> None:
         view = snapshot.view
@@ -120,30 +106,18 @@ class LiveView:
         self._line(", ".join(word for word in words if word))
 
     def _line(self, words: str) -> None:
-        """Write one line as it is: no colour, no wrapping."""
-        self._console.file.write(f"[{self._elapsed_s:7.1f} s] {printable(words)}\n")
-        self._console.file.flush()
+        self._screen.line(self._elapsed_s, words)
 
 
 def render(snapshot: Snapshot, total_steps: int, console: Console) -> RenderableType:
     """Give the whole screen."""
     state = snapshot.state
-    options = console.options
     parts: list[RenderableType] = [_progress(snapshot), _work(snapshot)]
     if snapshot.view.waiting and state.status == "running":
         parts.append(safe(waiting_words(snapshot.view.waiting), "yellow"))
     if state.plan.mode == "train":
         metric = state.plan.settings.evaluation.gate_metric
-        parts += [
-            Text(),
-            Text(f"val {metric} by step   {legend(ascii_only=options.ascii_only)}", style="bold"),
-            plot(
-                curve_points(state),
-                width=max(options.max_width - 4, 20),
-                height=5 if options.size.height < 24 else 7,
-                ascii_only=options.ascii_only,
-            ),
-        ]
+        parts += curve_part(curve_points(state), metric, console)
     if verdicts := _verdicts(state):
         parts += [Text(), verdicts]
     return Panel(
@@ -161,15 +135,9 @@ def _title(snapshot: Snapshot, total_steps: int) -> Text:
 
 def _progress(snapshot: Snapshot) -> Table:
     state, view = snapshot.state, snapshot.view
-    row = Table.grid(padding=(0, 2))
-    running = state.status == "running"
-    stage = safe(stage_words(view.stage) if running else status_words(state), "bold")
-    if view.total and running:
-        bar = ProgressBar(total=view.total, completed=min(view.done, view.total), width=24)
-        row.add_row(stage, bar, f"{view.done}/{view.total}")
-    else:
-        row.add_row(stage)
-    return row
+    if state.status == "running":
+        return progress_row(stage_words(view.stage), view.done, view.total)
+    return progress_row(status_words(state), 0, 0)
 
 
 def _work(snapshot: Snapshot) -> Text:

@@ -7,9 +7,9 @@ import re
 from producer.summary import pause_reason, reason_of
 from producer.view import numbers
 from producer.view.printable import one_line
-from skillopt.domain.events import Paused
 from skillopt.domain.run import RunState
 from skillopt.domain.spec import Budget
+from skillopt.domain.steering_events import Paused
 
 _STAGES = {
     "baseline": "measuring the initial document on val",
@@ -20,6 +20,7 @@ _STAGES = {
     "eval test": "measuring the document on test",
     "paused": "paused",
     "finished": "finished",
+    "cancelled": "cancelled",
 }
 _PART_STAGES = {
     "rollout": "trying the train tasks",

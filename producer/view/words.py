@@ -21,16 +21,12 @@ from skillopt.domain.events import (
     Event,
     Finished,
     Gated,
-    GaveUp,
-    LeftOut,
     Measured,
     Merged,
     MetaLearned,
     Noted,
-    Paused,
     Proposed,
     Reflected,
-    Resumed,
     RunCreated,
     Selected,
     Skipped,
@@ -38,6 +34,7 @@ from skillopt.domain.events import (
 )
 from skillopt.domain.fingerprint import short
 from skillopt.domain.reports import Pair
+from skillopt.domain.steering_events import Cancelled, GaveUp, LeftOut, Paused, Resumed, Retuned
 
 _ENDS = {
     "completed": "every step is done",
@@ -96,9 +93,23 @@ def event_words(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm 
             return f"paused: {pause_words(event)}"
         case Resumed():
             return f"resumed, budget: {budget_words(event.budget)}"
+        case Retuned():
+            return f"retuned: {retuned_words(event)}"
+        case Cancelled():
+            return f"cancelled{': ' + one_line(event.detail, 500) if event.detail else ''}"
         case Finished():
             document = "document" if event.reason == "evaluated" else "best document"
             return f"finished: {_ENDS[event.reason]}; {document} {short(event.best)}"
+
+
+def retuned_words(event: Retuned) -> str:
+    """Name what a person changed, as it is from then on."""
+    in_force = {**dict(event.budget), **dict(event.stop)}
+    in_force |= {"priority": event.priority, "window": event.window}
+    return ", ".join(
+        f"{name} {'none' if in_force.get(name) is None else in_force[name]}"
+        for name in event.changed
+    )
 
 
 def limit_words(edit_budget: int | None) -> str:

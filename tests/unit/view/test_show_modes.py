@@ -11,7 +11,8 @@ from scripted_run import ScriptedRun
 
 from producer.artifacts import write_records
 from producer.cli import main
-from skillopt.domain.events import LeftOut, Measured
+from skillopt.domain.events import Measured
+from skillopt.domain.steering_events import LeftOut
 
 
 def stored(run: ScriptedRun, path: Path) -> Path:

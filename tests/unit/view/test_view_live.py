@@ -6,7 +6,8 @@ from sample_runs import HOSTILE, console, events, plan, state, written
 from scripted_run import ScriptedRun, make_plan
 
 from producer.view.live import PLAIN_PROGRESS_S, LiveView, Snapshot, render
-from skillopt.domain.events import LeftOut, Measured, Paused
+from skillopt.domain.events import Measured
+from skillopt.domain.steering_events import LeftOut, Paused
 from skillopt.domain.view import RunView
 from skillopt.state.ports import Spend
 

@@ -19,8 +19,9 @@ from producer.view.step_page import step_page
 from skillopt.domain.changes import Suggestion
 from skillopt.domain.documents import Documents
 from skillopt.domain.edits import Edit
-from skillopt.domain.events import BudgetDecided, LeftOut, Measured
+from skillopt.domain.events import BudgetDecided, Measured
 from skillopt.domain.run import StepState
+from skillopt.domain.steering_events import LeftOut
 from skillopt.state.ports import Spend
 
 

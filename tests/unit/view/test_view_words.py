@@ -15,16 +15,12 @@ from skillopt.domain.events import (
     BudgetDecided,
     Compared,
     Gated,
-    GaveUp,
-    LeftOut,
     Measured,
     Merged,
     MetaLearned,
     Noted,
-    Paused,
     Proposed,
     Reflected,
-    Resumed,
     Selected,
     Skipped,
     StepStarted,
@@ -32,6 +28,7 @@ from skillopt.domain.events import (
 from skillopt.domain.reports import GroupReport, MergeReport, Pair
 from skillopt.domain.run import EpochEnd
 from skillopt.domain.spec import Budget
+from skillopt.domain.steering_events import GaveUp, LeftOut, Paused, Resumed
 from skillopt.loop.decide import decide
 
 
