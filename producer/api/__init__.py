@@ -1,0 +1,1 @@
+"""The HTTP API of the team queue, and the dashboard on top of it."""
