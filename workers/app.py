@@ -7,6 +7,7 @@ from typing import Any
 from celery import Celery, signals
 
 from skillopt.domain.jobs import JobKind
+from skillopt.telemetry.log_lines import log_about
 from skillopt.wire.tasks import OUTCOME_WORDS, TASK_NAMES
 from workers.celeryconfig import settings
 from workers.container import Container
@@ -34,7 +35,8 @@ def create_app(container: Container, broker_url: str) -> Celery:
 def _register(app: Celery, container: Container, kind: JobKind, runner: Runner) -> None:
     def task(*arguments: Any, **named: Any) -> str:  # noqa: ANN401 - whatever arrived
         payload = arguments[0] if len(arguments) == 1 and not named else None
-        word = handle(container, kind, payload, runner)
+        with log_about(backend=container.backend.name, worker=container.name):
+            word = handle(container, kind, payload, runner)
         return word if word in OUTCOME_WORDS else "error"
 
     # Not shared: another app of this process would be given this container's tasks.

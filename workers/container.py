@@ -25,6 +25,7 @@ from workers.heartbeat import Heartbeat
 from workers.held import Held, JobStopped, Stop
 from workers.http_loop import HttpLoop
 from workers.inputs import Inputs
+from workers.live_limits import LiveLimits
 from workers.patience import patiently
 
 T = TypeVar("T")
@@ -44,6 +45,7 @@ class Container:
     chat: ChatBackend
     http: HttpLoop
     heartbeat: Heartbeat
+    limits: LiveLimits
     new_id: Callable[[], str]
 
     def calls_of(self, held: Held, role: Role) -> JobCalls:
@@ -78,6 +80,7 @@ class Container:
             patiently=patiently,
             throttle_wait_s=self.timing.throttle_wait_s,
             policy=self.policy,
+            live_limits=self.limits,
         )
         return JobCalls(gateway, held.run, held.job, role, wait, held.reservations)
 
@@ -115,6 +118,7 @@ def build(
         version=__version__,
         credential=scope.credential,
         endpoint=scope.endpoint,
+        limits=backend.limits.model_dump(exclude_none=True),
     )
     return Container(
         name=name,
@@ -126,6 +130,7 @@ def build(
         policy=policy,
         chat=chat,
         http=http,
+        limits=LiveLimits(state.limits, backend, every_s=timing.limits_s),
         heartbeat=Heartbeat(state, info, timing.heartbeat_s, scope),
         new_id=lambda: uuid.uuid4().hex,
     )

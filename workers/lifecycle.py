@@ -49,6 +49,8 @@ def serve(
         consumer_cls=QuickConsumer,
         without_gossip=True,
         without_mingle=True,
+        # Our logs, our format: no banner between their lines.
+        quiet=True,
         loglevel="WARNING",
     )
     consuming = Consuming(worker, queue)

@@ -96,6 +96,7 @@ def test_a_worker_says_what_it_is(make_fleet: MakeFleet) -> None:
         version=__version__,
         credential=info.credential,
         endpoint=info.endpoint,
+        limits={"min_concurrency": 1},
     )
     # Hashes, so that others can see how the limits stand without seeing the key or the address.
     for shared in (info.credential, info.endpoint):

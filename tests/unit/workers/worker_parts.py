@@ -33,6 +33,7 @@ from workers.heartbeat import Heartbeat
 from workers.held import Held
 from workers.http_loop import HttpLoop
 from workers.inputs import Inputs
+from workers.live_limits import LiveLimits
 
 TIMING = Timing(lease_s=30, infra_delay_s=5, max_lost_claims=2, max_quarantine_claims=1)
 BACKEND = Backend(name="sim", kind="openai_compatible", model="m", timeout_s=30)
@@ -153,6 +154,7 @@ class Workshop:
             "timing": self.timing,
             "policy": RetryPolicy(max_tries=2, base_s=0.001),
             "chat": self.chat,
+            "limits": LiveLimits(state.limits, BACKEND, every_s=self.timing.limits_s),
             "http": self.http,
             "heartbeat": Heartbeat(state, info, 0.01, scope_of(BACKEND, self.chat)),
             "new_id": lambda: next(self.ids),
