@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from producer.facts import LedgerFacts
-from skillopt.domain.events import Event, GaveUp, Paused
+from skillopt.domain.events import Event
+from skillopt.domain.steering_events import GaveUp, Paused
 from skillopt.domain.timing import Timing
+from skillopt.domain.view import ShareView
 from skillopt.loop.jobs import WantedJob
 from skillopt.state.ports import WantAnswer, WantStatus
 
@@ -35,6 +37,7 @@ class Progress:
     next_delay_s: float | None = None
     reasons: tuple[str, ...] = ()
     quarantine: tuple[str, ...] = ()
+    shares: tuple[ShareView, ...] = ()
 
 
 def is_hopeless(answer: WantAnswer, timing: Timing) -> bool:

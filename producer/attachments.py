@@ -22,6 +22,17 @@ FOLDER = "attachments"
 _BATCH_BYTES = 8_000_000
 
 
+def store_attachments(blobs: Blobs, sources: Mapping[str, Path]) -> None:
+    """Store files for the workers, of a run whose folder is on another machine.
+
+    Raises InputError if one changed since its hash was taken.
+    """
+    there = blobs.renew(list(sources)) if sources else set()
+    for sha256, source in sources.items():
+        if sha256 not in there:
+            blobs.put([_content(sha256, source)])
+
+
 class KeptAttachments:
     """The attachments of one run, each in a file named by its hash."""
 
@@ -37,18 +48,7 @@ class KeptAttachments:
         for sha256, source in sources.items():
             if self._read(sha256) is not None:
                 continue
-            try:
-                content = source.read_bytes()
-            except OSError as error:
-                raise InputError(
-                    f"attachment {str(source)!r} cannot be read any more: {error.strerror}; put it "
-                    "back and give the command again"
-                ) from error
-            if sha256_hex(content) != sha256:
-                raise InputError(
-                    f"attachment {str(source)!r} was changed a moment ago; give the command again"
-                )
-            write_durably(self._folder / sha256, content)
+            write_durably(self._folder / sha256, _content(sha256, source))
 
     def fetch(self, hashes: Collection[str]) -> None:
         """Copy those that the run's folder lacks out of the blobs, durably, as far as they last."""
@@ -97,3 +97,18 @@ class KeptAttachments:
         except FileNotFoundError:
             return None
         return content if sha256_hex(content) == sha256 else None
+
+
+def _content(sha256: str, source: Path) -> bytes:
+    try:
+        content = source.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"attachment {str(source)!r} cannot be read any more: {error.strerror}; put it back "
+            "and give the command again"
+        ) from error
+    if sha256_hex(content) != sha256:
+        raise InputError(
+            f"attachment {str(source)!r} was changed a moment ago; give the command again"
+        )
+    return content

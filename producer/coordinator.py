@@ -14,15 +14,20 @@ import sys
 import threading
 import time
 import uuid
+from contextlib import ExitStack
 from pathlib import Path
 
 from producer.attachments import KeptAttachments
+from producer.conclusion import conclude
 from producer.dispatch import Dispatcher
 from producer.driver import Driver
 from producer.kept_results import KeptResults
 from producer.mirror import FolderMirror
+from producer.notifier import Notifier
 from producer.run_folder import RunFolder
 from producer.taking_over import take_over
+from producer.telemetry import CoordinatorTelemetry
+from producer.webhook import Webhook
 from skillopt import __version__
 from skillopt.config.runtime import timing
 from skillopt.domain.timing import Timing
@@ -40,11 +45,20 @@ from skillopt.health import Condition, HealthFile, keep_reporting
 from skillopt.state.ports import Lead, State
 from skillopt.state.redis.connect import connect
 from skillopt.state.urls import broker_url
+from skillopt.telemetry.endpoint import MetricsAddress, MetricsEndpoint
+from skillopt.telemetry.log_lines import log_about, log_format, set_up_logging
+from skillopt.telemetry.process_options import add_telemetry_options
 
 log = logging.getLogger(__name__)
 
 #: How long a run that cannot be read is left to others before it is looked at again.
 REST_S = 60.0
+
+#: How often a coordinator says that it is alive before it would count as gone.
+ANNOUNCEMENTS_PER_TTL = 3
+
+#: How long the last news of runs may keep a coordinator that stops.
+NEWS_S = 5.0
 
 #: The longest that one round of a run may take: the largest runs ask for very many jobs at once.
 ROUND_S = 300.0
@@ -57,9 +71,15 @@ class Coordinator:
     """Takes ownerless runs and drives each in a thread of its own."""
 
     def __init__(
-        self, state: State, dispatcher: Dispatcher, runs_dir: Path, durations: Timing
+        self,
+        state: State,
+        dispatcher: Dispatcher,
+        runs_dir: Path,
+        durations: Timing,
+        notifier: Notifier | None = None,
     ) -> None:
         self._state = state
+        self._notifier = notifier
         self._dispatcher = dispatcher
         self._runs_dir = runs_dir
         self._timing = durations
@@ -69,6 +89,7 @@ class Coordinator:
         #: When it last looked for runs; when it last said how it is; since when that is judged.
         self._turned_at = self._asked_at = self._judged_from = time.monotonic()
         self._not_ready: tuple[str, ...] = ("it is starting",)
+        self._told_at = float("-inf")
         self._failures: list[BaseException] = []
         #: The one run it is here for; None if it looks after all there are.
         self._only: str | None = None
@@ -81,6 +102,7 @@ class Coordinator:
         even be read (it is damaged, or of another version) is left to others instead.
         """
         self._only = only
+        telling = self._tell_news(stop, only)
         while not stop.is_set():
             if self._failures:
                 stop.set()
@@ -88,6 +110,7 @@ class Coordinator:
             self._turned_at = time.monotonic()
             self._forget_ended()
             try:
+                self._tell_alive()
                 wanted = [only] if only else self._state.runs.open_runs()
                 for run in wanted:
                     self._look_after(run, stop)
@@ -98,6 +121,9 @@ class Coordinator:
             stop.wait(min(0.5, self._timing.tick_s))
         for thread in self._threads.values():
             thread.join()
+        if telling is not None:
+            telling.join(timeout=NEWS_S)
+        self._tell_gone()
         if self._failures:
             raise self._failures[0]
 
@@ -120,6 +146,28 @@ class Coordinator:
             if still_s > max(limit_s, ROUND_S):
                 stuck.append(f"run {run!r} has not moved for {still_s:.0f} s")
         return Condition(tuple(stuck), self._not_ready)
+
+    def _tell_news(self, stop: threading.Event, only: str | None) -> threading.Thread | None:
+        """Tell webhooks what happens, in a thread that nothing waits for while runs go on."""
+        if self._notifier is None:
+            return None
+        thread = threading.Thread(
+            target=self._notifier.serve, args=[stop, only], name="news", daemon=True
+        )
+        thread.start()
+        return thread
+
+    def _tell_alive(self) -> None:
+        now = time.monotonic()
+        if now - self._told_at >= self._timing.worker_ttl_s / ANNOUNCEMENTS_PER_TTL:
+            self._state.fleet.announce_coordinator(self._owner)
+            self._told_at = now
+
+    def _tell_gone(self) -> None:
+        try:
+            self._state.fleet.retire_coordinator(self._owner)
+        except StateError as error:  # it is forgotten by itself
+            log.warning("not retired: %s", error, extra={"event": "state_away"})
 
     def _forget_ended(self) -> None:
         for run in [run for run, thread in self._threads.items() if not thread.is_alive()]:
@@ -145,9 +193,12 @@ class Coordinator:
             if lead is None:
                 return
             try:
-                driver = self._driver(lead)
-                self._drivers[run] = driver
-                driver.drive(stop)
+                with log_about(run=run):
+                    folder = RunFolder(self._runs_dir / run)
+                    driver = self._driver(lead, folder)
+                    self._drivers[run] = driver
+                    driver.drive(stop)
+                    self._sum_up(run, folder)
             finally:
                 self._drivers.pop(run, None)
                 self._state.runs.resign(lead)
@@ -161,8 +212,7 @@ class Coordinator:
             log.exception("run cannot be driven", extra={"event": "drive_failed", "run": run})
             self._failures.append(error)
 
-    def _driver(self, lead: Lead) -> Driver:
-        folder = RunFolder(self._runs_dir / lead.run)
+    def _driver(self, lead: Lead, folder: RunFolder) -> Driver:
         take_over(lead, self._state, folder)
         return Driver(
             lead,
@@ -173,6 +223,14 @@ class Coordinator:
             KeptAttachments(folder.path, self._state.blobs),
             KeptResults(folder.path, self._state),
         )
+
+    def _sum_up(self, run: str, folder: RunFolder) -> None:
+        """Write the summary of a run that has come to rest; of the one run that a command drives,
+        the command does.
+        """
+        info = self._state.runs.info(run)
+        if self._only is None and info is not None and info.status != "running":
+            conclude(self._state, folder.read_plan(), folder)
 
     def _cannot_read(self, run: str, error: StateCorrupt | InputError) -> None:
         """Refuse a run whose plan, log, ledger or folder this version cannot read, in words."""
@@ -198,10 +256,8 @@ def main(argv: list[str] | None = None) -> int:
         metavar="PATH",
         help="where to say how it is; `python -m skillopt.health [--ready] PATH` asks",
     )
+    add_telemetry_options(parser)
     options = parser.parse_args(argv)
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
     url = os.environ.get("SKILLOPT_REDIS_URL")
     if not url:
         parser.error("SKILLOPT_REDIS_URL is not set; export the URL of the shared Redis")
@@ -209,12 +265,19 @@ def main(argv: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, lambda *_: stop.set())
     try:
-        durations = timing(os.environ)
+        set_up_logging(log_format(options.log_format))
+        durations, telemetry = timing(os.environ), CoordinatorTelemetry()
         dispatcher = Dispatcher(broker_url(url))
-        coordinator = Coordinator(connect(url, durations), dispatcher, options.runs_dir, durations)
+        state = telemetry.watching(connect(url, durations))
+        notifier = Notifier(state, options.runs_dir, Webhook.from_environment(os.environ))
+        coordinator = Coordinator(state, dispatcher, options.runs_dir, durations, notifier)
         if options.health_file:
             _tell_health(coordinator, options.health_file, durations, stop)
-        coordinator.serve(stop, options.run)
+        with ExitStack() as opened:
+            if options.metrics_port is not None:
+                address = MetricsAddress(options.metrics_port, options.metrics_host)
+                opened.enter_context(MetricsEndpoint(address, telemetry.registry))
+            coordinator.serve(stop, options.run)
         dispatcher.close()
     except SkillOptError as error:
         log.error("%s", error)

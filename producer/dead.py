@@ -15,9 +15,11 @@ from producer.known_runs import KnownRun, KnownRuns
 from producer.requests import LeaveOut, Outcome, TryAgain, ask
 from producer.run_folder import RunFolder
 from skillopt.config.suggest import did_you_mean
-from skillopt.domain.events import GaveUp, Resumed, decode_event
+from skillopt.domain.events import decode_event
 from skillopt.domain.item import SPLITS
 from skillopt.domain.jobs import JobKind, decode_spec
+from skillopt.domain.run import ENDED
+from skillopt.domain.steering_events import GaveUp, Resumed
 from skillopt.errors import InputError, StateCorrupt
 from skillopt.loop.decide import decide
 from skillopt.state.ports import State, TroubledJob
@@ -143,7 +145,7 @@ def retry(
         jobs = len({one.job for one in letters if one.run == run})
         known = runs.get(run)
         outcome: Outcome | Literal["unknown_plan"] = "unknown_plan"
-        if info.status == "finished":
+        if info.status in ENDED:
             outcome = "finished"
         elif known is not None:
             folder = _folder(runs_dir, run)
@@ -174,8 +176,8 @@ def exclude(
     outcome = ask(state, known.run, known.plan, request, wait=wait, folder=folder)
     if outcome == "finished":
         raise InputError(
-            f"run {known.run!r} is finished: nothing is compared in it any more; start another "
-            "with `skillopt run SPEC --new --leave-out TASK`"
+            f"run {known.run!r} is finished or cancelled: nothing is compared in it any more; "
+            "start another with `skillopt run SPEC --new --leave-out TASK`"
         )
     return Retried(run=known.run, jobs=0, outcome=outcome, status=_status(state, known.run))
 

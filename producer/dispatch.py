@@ -1,4 +1,4 @@
-"""Sends "please try this job" to the queue of a backend: the only Celery of the producer."""
+"""Sends "please try this job" to the queue of a backend: the only Celery app of the producer."""
 
 from __future__ import annotations
 
@@ -18,23 +18,29 @@ from skillopt.wire.tasks import DEFAULT_QUEUE, TASK_NAMES, queue_of
 log = logging.getLogger(__name__)
 
 
+def celery_app(broker_url: str) -> Celery:
+    """Make an app that sends, or looks on, with the options that every app of a broker shares."""
+    app = Celery("skillopt", set_as_current=False)
+    app.conf.update(
+        broker_url=broker_url,
+        result_backend=None,
+        task_ignore_result=True,
+        task_serializer="json",
+        accept_content=["json"],
+        broker_transport_options=TRANSPORT_OPTIONS,
+        task_publish_retry_policy=PUBLISH_RETRY_POLICY,
+        task_default_queue=DEFAULT_QUEUE,
+        task_create_missing_queues=True,
+        task_send_sent_event=True,
+    )
+    return app
+
+
 class Dispatcher:
     """Publishes messages. Losing one costs time, sending one twice costs nothing."""
 
     def __init__(self, broker_url: str) -> None:
-        self._app = Celery("skillopt", set_as_current=False)
-        self._app.conf.update(
-            broker_url=broker_url,
-            result_backend=None,
-            task_ignore_result=True,
-            task_serializer="json",
-            accept_content=["json"],
-            broker_transport_options=TRANSPORT_OPTIONS,
-            task_publish_retry_policy=PUBLISH_RETRY_POLICY,
-            task_default_queue=DEFAULT_QUEUE,
-            task_create_missing_queues=True,
-            task_send_sent_event=True,
-        )
+        self._app = celery_app(broker_url)
 
     def send(self, run: str, job: WantedJob, *, backend: str, lane: Lane) -> None:
         message = TryJob(

@@ -13,16 +13,19 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from producer.answers import Progress
+from producer.caps import caps_of
 from producer.facts import LedgerFacts, ResultMissing
+from producer.letting_go import open_jobs
 from producer.minutes import active_seconds
 from producer.refusals import refusal_words
-from producer.requests import events_for, understood
+from producer.requests import events_for, puts_caps_into_force, understood
 from producer.stored_log import folded
 from producer.stored_plan import plan_for
 from producer.wants import Attachments, Sender, Wants, left_open
-from skillopt.domain.events import Event, Paused, encode_event
+from skillopt.domain.events import Event, encode_event
 from skillopt.domain.outcome import LedgerLine
-from skillopt.domain.run import RunState
+from skillopt.domain.run import ENDED, RunState
+from skillopt.domain.steering_events import Paused
 from skillopt.domain.timing import Timing
 from skillopt.domain.view import RunView
 from skillopt.errors import StateUnavailable
@@ -86,24 +89,36 @@ class Driver:
         renewal.start()
         try:
             self._load()
-            cursor = self._ports.doorbell.wait(self._lead.run, "", timeout_s=0)
-            while not stop.is_set() and not self._lost.is_set():
-                if self._state.status != "running":
-                    return
-                began = self.turned_at = time.monotonic()
-                progress = self._advance()
-                if progress is None:
-                    continue
-                if progress.hits:
-                    # Let results gather for as long as a round takes: the larger the run, the
-                    # more of them each round sees.
-                    stop.wait(min(GATHER_S, time.monotonic() - began))
-                    continue
-                timeout_s = min(self._timing.tick_s, progress.next_delay_s or self._timing.tick_s)
-                cursor = self._wait(cursor, max(0.01, timeout_s), stop)
+            try:
+                self._go_on(stop)
+            finally:
+                self._give_share_back()
         finally:
             self._lost.set()
             renewal.join(timeout=self._timing.lead_renew_s)
+
+    def _go_on(self, stop: threading.Event) -> None:
+        cursor = self._ports.doorbell.wait(self._lead.run, "", timeout_s=0)
+        while not stop.is_set() and not self._lost.is_set():
+            if self._state.status != "running":
+                return
+            began = self.turned_at = time.monotonic()
+            progress = self._advance()
+            if progress is None:
+                continue
+            if progress.hits:
+                # Let results gather for as long as a round takes: the larger the run, the
+                # more of them each round sees.
+                stop.wait(min(GATHER_S, time.monotonic() - began))
+                continue
+            timeout_s = min(self._timing.tick_s, progress.next_delay_s or self._timing.tick_s)
+            cursor = self._wait(cursor, max(0.01, timeout_s), stop)
+
+    def _give_share_back(self) -> None:
+        try:
+            self._wants.leave()
+        except StateUnavailable as error:  # it lapses by itself
+            log.warning("share not given back: %s", error, extra={"event": "share_kept"})
 
     def _wait(self, cursor: str, timeout_s: float, stop: threading.Event) -> str:
         """Wait for a ring, the timeout or `stop`; gives the new cursor."""
@@ -134,6 +149,8 @@ class Driver:
             self._lead, self._ports, self._sender, self._timing, backends, self._attachments
         )
         self._wants.inherit(left_open(self._state, self._facts, self._factory))
+        # Whoever changed the budget may have died before it was in force.
+        self._ports.budgets.set_caps(run, caps_of(self._state.budget))
         self._active_before_s = active_seconds(entries)
         self._began = time.monotonic()
         self._keep_results(now=True)
@@ -172,7 +189,7 @@ class Driver:
         if pause is not None:
             self._step([pause])
             return None
-        progress, gave_up = self._wants.ask_all(decision.wanted, self._facts)
+        progress, gave_up = self._wants.ask_all(self._state, decision.wanted, self._facts)
         self._keep_results()
         if gave_up:
             self._step(gave_up)
@@ -193,9 +210,12 @@ class Driver:
         return bool(events)
 
     def _step(self, events: Sequence[Event]) -> None:
-        state = self._state
+        before = state = self._state
         for event in events:
             state = fold.apply(state, event)
+        # Before it is in the log: whoever comes after a crash finds the run as it was, and
+        # decides the same again.
+        self._let_go(state)
         self._version = self._ports.runs.step(
             self._lead,
             version=self._version,
@@ -204,8 +224,8 @@ class Driver:
             open=state.status == "running",
         )
         self._state = state
-        if state.finished:
-            self._wants.drop_all_but(())
+        if puts_caps_into_force(before, state):
+            self._ports.budgets.set_caps(self._lead.run, caps_of(state.budget))
         # First what was decided by, then the decision: a folder never has the one alone.
         self._keep_results(now=True)
         entries = self._ports.runs.log(self._lead.run, after=self._version - len(events))
@@ -213,14 +233,30 @@ class Driver:
         for event in events:
             log.info("%s", event.type, extra={"event": event.type, "run": self._lead.run})
 
+    def _let_go(self, state: RunState) -> None:
+        """Stop waiting for jobs, as far as the state that the run comes to has no need of them."""
+        if state.status == "running":
+            return
+        if not state.finished:  # a predecessor may have asked for more than we have
+            self._wants.inherit(open_jobs(self._ports, self._state))
+        if state.status in ENDED:
+            self._wants.drop_all_but(())
+        else:
+            self._wants.rest()
+
     def _keep_results(self, *, now: bool = False) -> None:
         if self._kept_results is not None:
             self._kept_results.keep(self._facts.lines, now=now)
 
     def _over_budget(self) -> Paused | None:
-        refused = self._ports.budgets.spend(self._lead.run).refused
-        if refused is not None:
-            return Paused(why="budget", detail=refusal_words(refused))
+        spend = self._ports.budgets.spend(self._lead.run)
+        if spend.refused is not None:
+            return Paused(why="budget", detail=refusal_words(spend.refused))
+        # Prices are looked at when a run is submitted; a limit that came later may find none.
+        limited_later = self._state.budget.max_usd and not self._state.plan.budget.max_usd
+        if limited_later and spend.unpriced_calls:
+            detail = "a call has no price, so max_usd cannot be held to; retune it to null"
+            return Paused(why="budget", detail=detail)
         minutes = self._state.budget.max_minutes
         active_s = self._active_before_s + time.monotonic() - self._began
         if minutes is not None and active_s > minutes * 60:
@@ -239,7 +275,9 @@ class Driver:
             total=decision.total,
             in_flight=progress.in_flight,
             cache_hits=self._facts.cache_hits,
+            replies=self._facts.replies,
             quarantine=progress.quarantine,
+            shares=progress.shares,
             waiting="; ".join(progress.reasons),
         )
         self._ports.runs.show_view(self._lead.run, view.model_dump_json())

@@ -12,3 +12,15 @@ class ExitCode(IntEnum):
     BUDGET = 3
     FAILED = 4
     INTERRUPTED = 130
+
+
+def exit_code_at_rest(status: str, why: str | None) -> ExitCode:
+    """Give the exit code for a run that has ended or paused; `why` it paused, if it did.
+
+    A run that is still going on, or was asked to pause or end, was interrupted.
+    """
+    if status == "finished":
+        return ExitCode.FINISHED
+    if status != "paused" or why == "requested":
+        return ExitCode.INTERRUPTED
+    return ExitCode.BUDGET if why == "budget" else ExitCode.FAILED

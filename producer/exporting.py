@@ -39,7 +39,11 @@ class Exported(_Block):
 def export_run(folder: RunFolder, destination: Path, *, records: bool) -> Exported:
     """Copy a run into a new or empty folder. Raises InputError if it is neither."""
     state = folder.state()
-    _require_room(destination, folder.path)
+    if destination.resolve().is_relative_to(folder.path.resolve()):
+        raise InputError(
+            f"{str(destination)!r} lies in the run's own folder; name a folder elsewhere"
+        )
+    require_room(destination)
     copied = [_copy(folder.path, destination, path) for path in _files(folder.path, records)]
     exported = Exported(run=state.run, folder=str(destination.resolve()), files=tuple(copied))
     listed = exported.model_copy(update={"folder": "."}).model_dump_json(indent=1)
@@ -47,11 +51,8 @@ def export_run(folder: RunFolder, destination: Path, *, records: bool) -> Export
     return exported
 
 
-def _require_room(destination: Path, source: Path) -> None:
-    if destination.resolve().is_relative_to(source.resolve()):
-        raise InputError(
-            f"{str(destination)!r} lies in the run's own folder; name a folder elsewhere"
-        )
+def require_room(destination: Path) -> None:
+    """Make a folder, or find it empty; raises InputError."""
     if destination.exists() and not destination.is_dir():
         raise InputError(f"{str(destination)!r} is a file; name a folder")
     if destination.is_dir() and any(destination.iterdir()):

@@ -11,7 +11,7 @@ from producer.stored_plan import stored_plan
 from producer.submit import load_state
 from skillopt.domain.item import SPLITS, Item
 from skillopt.domain.plan import RunPlan
-from skillopt.domain.run import RunState
+from skillopt.domain.run import ENDED, RunState
 from skillopt.errors import InputError, StateCorrupt
 from skillopt.loop.jobs import JobFactory
 from skillopt.state.ports import RunInfo, State
@@ -62,7 +62,7 @@ class KnownRuns:
     @property
     def unfinished(self) -> list[str]:
         """Runs, paused ones too, that still go by what is in their ledgers."""
-        return [run for run, info in self.infos.items() if info.status != "finished"]
+        return [run for run, info in self.infos.items() if info.status not in ENDED]
 
     def get(self, run: str) -> KnownRun | None:
         """Give a run; None if it is not known here, or its plan is not stored any more."""

@@ -19,6 +19,7 @@ from producer.folder.ledger import KeptResult
 from producer.kept_results import pinned_body
 from producer.kept_run import KeptRun, read_run
 from producer.run_folder import RunFolder
+from producer.run_meta import meta_from_folder
 from skillopt.domain.fingerprint import sha256_hex
 from skillopt.domain.item import SPLITS
 from skillopt.domain.outcome import LedgerLine
@@ -82,7 +83,7 @@ def restore(state: State, folder: RunFolder) -> Restored:
     [plan_hash] = state.blobs.put([kept.plan.model_dump_json().encode()])
     put = state.archive.put_run(
         run,
-        meta={**kept.origin, "name": kept.plan.name, "plan": plan_hash},
+        meta={**meta_from_folder(kept.origin, kept.plan), "plan": plan_hash},
         entries=kept.entries,
         status=kept.state.status,
         open=kept.state.status == "running",

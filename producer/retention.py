@@ -16,6 +16,7 @@ from producer.mirror import Completed, complete_folder
 from producer.run_folder import RunFolder
 from skillopt.domain.outcome import LedgerLine
 from skillopt.domain.plan import RunPlan
+from skillopt.domain.run import ENDED
 from skillopt.errors import InputError, SkillOptError, StateCorrupt
 from skillopt.state.ports import LogEntry, RunInfo, State
 
@@ -49,7 +50,7 @@ def removable(state: State, older_than_s: float) -> list[RemovableRun]:
     found = []
     for info in state.runs.all():
         ended = _ended_at(state, info)
-        if info.status == "finished" and ended is not None and ended < limit:
+        if info.status in ENDED and ended is not None and ended < limit:
             found.append(RemovableRun(run=info.run, ended_at=ended, where="redis"))
     return sorted(found, key=lambda one: (one.ended_at, one.run))
 
@@ -93,7 +94,7 @@ def _verify(folder: RunFolder, whole: Completed) -> None:
         row = kept.get(job)
         if row is None or LedgerLine.model_validate_json(row.line).digest != line.digest:
             raise StateCorrupt(f"{str(folder.path / NAME)!r} lacks the result of job {job[:16]}")
-    if RunFolder(folder.path).state().finished is None:
+    if RunFolder(folder.path).state().status not in ENDED:
         raise StateCorrupt(f"its folder {str(folder.path)!r} is of a run that is not finished")
 
 
@@ -120,7 +121,7 @@ def removable_folders(runs_dir: Path, limit: float) -> Iterator[RemovableRun]:
             entries, state = kept.read_entries(), kept.state()
         except (SkillOptError, OSError):
             continue
-        if state.finished is not None and entries[-1].at < limit:
+        if state.status in ENDED and entries[-1].at < limit:
             files = [one for one in folder.rglob("*") if one.is_file() and not one.is_symlink()]
             yield RemovableRun(
                 run=folder.name,

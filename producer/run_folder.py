@@ -170,6 +170,11 @@ class RunFolder:
                 if record.matches(step=step, item=item, job=job):
                     yield record
 
+    def records_of(self, name: str) -> Iterator[CallRecord]:
+        """Give the records of one file, in order."""
+        for line in _lines(self.path / "rollouts" / f"{name}{RECORD_SUFFIX}"):
+            yield decode_record(line)
+
     def _require(self) -> None:
         if not (self.path / "plan.json").is_file():
             raise InputError(

@@ -21,13 +21,13 @@ class RunPaused(SkillOptError):
 
 @dataclass(frozen=True)
 class RunResult:
-    """A run that finished, or that paused and goes on with the same call.
+    """A run that finished, or that paused or was cancelled and goes on with the same call.
 
     `skill` and `memory` are the best texts so far; scores that were not measured are None.
     """
 
-    state: Literal["finished", "paused"]
-    #: Why it finished or paused, in words.
+    state: Literal["finished", "paused", "cancelled"]
+    #: Why it finished, paused or was cancelled, in words.
     reason: str
     skill: str
     memory: str | None
@@ -47,7 +47,7 @@ class RunResult:
         summary = ended.summary.model_copy(update={"run_dir": str(run_dir)})
         best = state.texts[state.best]
         return cls(
-            state="finished" if state.finished else "paused",
+            state="finished" if state.finished else "cancelled" if state.cancelled else "paused",
             reason=summary.reason,
             skill=best.skill,
             memory=best.memory,
@@ -68,6 +68,8 @@ class RunResult:
         """Give the result itself if the run finished; raises RunPaused, saying why, if not."""
         if self.state == "paused":
             raise RunPaused(f"run {self.summary.run!r} paused: {self.reason}")
+        if self.state == "cancelled":
+            raise RunPaused(f"run {self.summary.run!r} was cancelled: {self.reason}")
         return self
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from skillopt.domain.backend import Limits
+from skillopt.domain.backend import LimitName, Limits
 from skillopt.state.ports import Standing, State, ThrottleScope, WorkerInfo
 from skillopt.wire.broker import stored_as
 from skillopt.wire.tasks import queue_of
@@ -20,6 +20,8 @@ class Serving:
     #: Messages that no worker has taken yet; in the lane of suspected poison, too.
     queued: int = 0
     quarantined: int = 0
+    #: Limits that a person set, over those of the workers' catalogue.
+    set_limits: Mapping[LimitName, int] = field(default_factory=dict)
 
 
 def serving(state: State, limits: Mapping[str, Limits]) -> dict[str, Serving]:
@@ -31,6 +33,7 @@ def serving(state: State, limits: Mapping[str, Limits]) -> dict[str, Serving]:
     names = list(dict.fromkeys([*limits, *(info.backend for info in workers)]))
     queues = {name: stored_as(queue_of(name)) for name in names}
     quarantines = {name: stored_as(queue_of(name, quarantine=True)) for name in names}
+    changed = state.limits.all()
     lengths = state.server.queued([*queues.values(), *quarantines.values()])
     found = {}
     for name in names:
@@ -38,11 +41,12 @@ def serving(state: State, limits: Mapping[str, Limits]) -> dict[str, Serving]:
         scopes = dict.fromkeys(
             ThrottleScope(name, info.credential, info.endpoint) for info in own if info.credential
         )
-        bounds = limits.get(name, Limits())
+        bounds = limits.get(name, Limits()).changed(changed.get(name, {}))
         found[name] = Serving(
             workers=own,
             standings=tuple((one, state.throttle.standing(one, bounds)) for one in scopes),
             queued=lengths[queues[name]],
             quarantined=lengths[quarantines[name]],
+            set_limits=changed.get(name, {}),
         )
     return found

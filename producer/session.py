@@ -30,6 +30,7 @@ from producer.stored_log import folded
 from producer.submit import Submission, submit
 from producer.summary import Summary, summarize
 from producer.view.live import Snapshot
+from producer.wanted_news import want_news
 from skillopt.config.catalogue import dump_catalogue
 from skillopt.config.load import LoadedSpec
 from skillopt.config.runtime import timing
@@ -163,6 +164,7 @@ class _Session:
             leave_out=self._options.leave_out,
             attachments=attachments,
         )
+        want_news(self._ports, submission, self._loaded.notify)
         before = sum(self._ports.budgets.spend(plan.run_id).calls.values())
         self._tell(submission)
         self._start_children()

@@ -20,12 +20,12 @@ def stored_plan(info: RunInfo, state: State) -> RunPlan | None:
 
     Raises NotUnderstood if another version wrote it, StateCorrupt if it is that of another run.
     """
-    sha = _pinned(info)
+    sha = pinned_plan(info)
     stored = state.blobs.get([sha]).get(sha)
-    return None if stored is None else _read(info.run, stored)
+    return None if stored is None else read_plan(info.run, stored)
 
 
-def _pinned(info: RunInfo) -> str:
+def pinned_plan(info: RunInfo) -> str:
     """Give the hash under which a run's plan is stored."""
     try:
         return info.meta["plan"]
@@ -53,7 +53,7 @@ def plan_for(lead: Lead, state: State, kept: KeptPlan | None = None) -> RunPlan:
         return plan
     plan = _from_folder(run, kept)
     [sha] = state.blobs.put([plan.model_dump_json().encode()])
-    if sha != _pinned(info):
+    if sha != pinned_plan(info):
         state.archive.pin_plan(lead, sha)
     return plan
 
@@ -70,7 +70,8 @@ def pin_if_lapsed(lead: Lead, state: State, stored_anew: str) -> None:
     state.archive.pin_plan(lead, stored_anew)
 
 
-def _read(run: str, stored: bytes) -> RunPlan:
+def read_plan(run: str, stored: bytes) -> RunPlan:
+    """Read the stored plan of a run; raises NotUnderstood, or StateCorrupt for another run's."""
     try:
         plan = RunPlan.model_validate_json(stored)
     except ValidationError as error:

@@ -11,15 +11,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from producer.exit_codes import ExitCode
+from producer.exit_codes import ExitCode, exit_code_at_rest
 from producer.run_warnings import warnings_of
 from producer.scores import NoiseFloor, Score, noise_floor, score_of
 from producer.spent import Calls, Tokens, calls_of, tokens_of
-from skillopt.domain.events import Gated, Paused, Source
+from skillopt.domain.events import Gated, Source
 from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.item import SplitName
 from skillopt.domain.plan import Mode
 from skillopt.domain.run import EpochEnd, RunState, Status, StepState
+from skillopt.domain.steering_events import Paused
 from skillopt.domain.usage import MICRO
 from skillopt.state.ports import Spend
 
@@ -185,19 +186,18 @@ def _unconfirmed(spend: Spend, *, priced: bool) -> dict[str, Any]:
 
 
 def reason_of(state: RunState) -> str:
-    """Say in words why a run finished or paused; "" while it runs."""
-    settings = state.plan.settings
+    """Say in words why a run finished, paused or was cancelled; "" while it runs."""
     if state.finished:
         return {
             "completed": _told(len(state.steps), "the only step is done", "all {} steps are done"),
             "saturated": "the validation score is at its maximum: nothing is left to learn",
             "patience": _told(
-                settings.stop.patience or 0,
+                state.stop.patience or 0,
                 "the last step brought no improvement",
                 "the last {} steps brought no improvement",
             ),
             "target_score": (
-                f"the validation score reached target_score {settings.stop.target_score}"
+                f"the validation score reached target_score {state.stop.target_score}"
             ),
             "evaluated": (
                 f"the document was measured {len(state.arms)} times on val"
@@ -205,6 +205,8 @@ def reason_of(state: RunState) -> str:
                 else f"the document was measured on {state.plan.eval_split or 'test'}"
             ),
         }[state.finished.reason]
+    if state.cancelled:
+        return state.cancelled.detail or "it was asked to end"
     return pause_reason(state.paused) if state.paused else ""
 
 
@@ -223,12 +225,10 @@ def pause_reason(paused: Paused) -> str:
 
 
 def exit_code(state: RunState) -> ExitCode:
-    """Give the exit code of a command that drove this run; a run left running was interrupted."""
-    if state.finished:
-        return ExitCode.FINISHED
-    if state.paused:
-        return ExitCode.BUDGET if state.paused.why == "budget" else ExitCode.FAILED
-    return ExitCode.INTERRUPTED
+    """Give the exit code of a command that drove this run; a run left running, and one that was
+    asked to pause or end, was interrupted.
+    """
+    return exit_code_at_rest(state.status, state.paused.why if state.paused else None)
 
 
 def _counts(parts: Iterable[StepState | EpochEnd]) -> Counter[str]:

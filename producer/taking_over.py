@@ -7,6 +7,7 @@ import logging
 from producer.attachments import KeptAttachments
 from producer.restoring import restore_end
 from producer.run_folder import RunFolder
+from producer.run_meta import told_in_folder
 from producer.stored_plan import plan_for
 from skillopt.state.ports import Lead, State
 
@@ -26,7 +27,7 @@ def take_over(lead: Lead, state: State, folder: RunFolder) -> None:
     if not (folder.path / "plan.json").is_file():
         info = state.runs.info(lead.run)
         meta = {} if info is None else info.meta
-        folder.create(plan, {name: meta[name] for name in meta if name not in ("name", "plan")})
+        folder.create(plan, told_in_folder(meta))
         log.warning("folder laid out anew", extra={"event": "folder_created", "run": lead.run})
     KeptAttachments(folder.path, state.blobs).fetch(plan.splits.attachments)
     if restore_end(state, lead, folder):

@@ -60,11 +60,11 @@ class Cleared(BaseModel):
     kept: int
 
 
-def age_in_seconds(text: str) -> float:
-    """Read an age such as 30m, 12h, 7d or 2w; raises InputError."""
+def age_in_seconds(text: str, option: str = "--older-than") -> float:
+    """Read an age such as 30m, 12h, 7d or 2w; raises InputError, which names the option."""
     match = _AGE.fullmatch(text.strip().lower())
     if match is None:
-        raise InputError(f"--older-than {text!r} is not an age; write e.g. 12h, 7d or 2w")
+        raise InputError(f"{option} {text!r} is not an age; write e.g. 12h, 7d or 2w")
     return float(match[1]) * _UNITS[match[2]]
 
 

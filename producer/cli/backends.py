@@ -1,10 +1,13 @@
-"""`skillopt backends`: which backends there are, and who serves them."""
+"""`skillopt backends`: which backends there are, who serves them, and how much they may do."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from producer.cli.command_group import FirstByDefault, command_group
 from producer.cli.options import (
     BackendsOption,
     JsonOption,
@@ -13,6 +16,7 @@ from producer.cli.options import (
     StoreOption,
     default_store,
 )
+from producer.cli.queue_options import QueueRedisOption, UrlOption
 
 if TYPE_CHECKING:
     from producer.attached import Reached
@@ -20,7 +24,17 @@ if TYPE_CHECKING:
     from producer.view.backends_page import BackendsPage
 
 
-def backends(
+def backends() -> None:
+    """List backends and who serves them; limit them live (`set`).
+
+    Examples:
+      skillopt backends
+      skillopt backends my-skill/spec.yaml --redis redis://127.0.0.1:6379/0
+      skillopt backends set gpt rpm=300 concurrency=8
+    """
+
+
+def list_(
     spec: OptionalSpecArgument = None,
     backends: BackendsOption = None,
     redis: PresentRedisOption = None,
@@ -38,7 +52,7 @@ def backends(
     Examples:
       skillopt backends
       skillopt backends my-skill/spec.yaml --redis redis://127.0.0.1:6379/0
-      skillopt backends --backends backends.yaml --json
+      skillopt backends list --backends backends.yaml --json
     """
     from producer.attached import reached
     from producer.cli.console import Terminal
@@ -74,3 +88,48 @@ def _page(inventory: Inventory, redis: Reached) -> BackendsPage:
         redis=None if redis.url is None else redacted(redis.url),
         problem="" if problem is None else str(problem),
     )
+
+
+def set_(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The backend's name.", show_default=False)
+    ],
+    limits: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LIMIT=N…",
+            help="rpm, tpm or concurrency; `none` gives the catalogue's back.",
+            show_default=False,
+        ),
+    ],
+    url: UrlOption = None,
+    redis: QueueRedisOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Limit a backend for all workers together, at once and without a restart.
+
+    It holds over what the catalogue says until it is set to `none`; limits that are not named stay.
+    A server lets only an admin do it.
+
+    Examples:
+      skillopt backends set gpt rpm=300 concurrency=8
+      skillopt backends set gpt rpm=none --url https://queue.example.org --json
+    """
+    from producer.cli.console import Terminal
+    from producer.cli.queue_options import opened_queue
+    from producer.queue.setting import read_limits
+    from producer.view.limits_page import limits_page
+    from skillopt.errors import StateError
+
+    terminal = Terminal.open(json=json)
+    changes = read_limits(limits)
+    with opened_queue(url, redis) as queue:
+        queue.set_limits(name, changes)
+        after = next((one for one in queue.fleet().backends if one.name == name), None)
+    if after is None:
+        raise StateError(f"the limits of {name!r} are set, but nothing serves it any more")
+    terminal.show(*limits_page(after))
+    terminal.emit(after.model_dump(mode="json"))
+
+
+app = command_group(backends, {"list": list_, "set": set_}, FirstByDefault)

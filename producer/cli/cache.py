@@ -15,7 +15,7 @@ _DEFAULT_ROWS = 50
 
 
 def cache() -> None:
-    """See which results are stored, why one was not reused; clear them.
+    """See which results are stored and why one was not reused; clear.
 
     Every result is stored once under the hash of all that can change it, and is reused by every
     run that needs the same. One that nobody has used for 14 days expires.

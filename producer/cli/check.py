@@ -35,7 +35,7 @@ def check(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Validate a spec and all it names: tasks, judges, backends, keys.
+    """Validate a spec and all in it: tasks, judges, backends, keys.
 
     Nothing is started and no model is called. Every problem is listed with file, line or key,
     value and fix. Tasks are also looked at as a whole: one answer that is right too often, judges

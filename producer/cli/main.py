@@ -21,6 +21,7 @@ from producer.cli import (
     budget,
     cache,
     check,
+    coordinator,
     dead,
     demo,
     diff,
@@ -28,19 +29,33 @@ from producer.cli import (
     evaluate,
     explain,
     export,
+    flower,
     gc,
     init,
     plan,
+    quota,
+    report,
     restore,
+    retune,
     run,
+    runs,
+    serve,
     show,
     simulate,
+    spend,
+    status,
+    steering,
+    submit,
+    token,
+    up,
+    watch,
+    worker,
 )
 from producer.cli.command_group import help_without_command
 from producer.cli.environment import OURS, conflict, own_version
 from producer.cli.help_text import help_text
 
-START, UNDERSTAND, OPERATE = "Start", "Understand", "Operate"
+START, UNDERSTAND, TEAM, OPERATE = "Start", "Understand", "Team", "Operate"
 
 #: Group, name, command; `--help` lists groups and commands in this order.
 COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
@@ -55,18 +70,35 @@ COMMANDS: tuple[tuple[str, str, Callable[..., None]], ...] = (
     (UNDERSTAND, "explain", explain.explain),
     (UNDERSTAND, "diff", diff.diff),
     (UNDERSTAND, "blame", blame.blame),
+    (UNDERSTAND, "report", report.report),
     (UNDERSTAND, "export", export.export),
+    (TEAM, "submit", submit.submit),
+    (TEAM, "runs", runs.runs),
+    (TEAM, "status", status.status),
+    (TEAM, "watch", watch.watch),
+    (TEAM, "pause", steering.pause),
+    (TEAM, "resume", steering.resume),
+    (TEAM, "cancel", steering.cancel),
+    (TEAM, "retune", retune.retune),
+    (TEAM, "spend", spend.spend),
+    (OPERATE, "up", up.up),
+    (OPERATE, "worker", worker.worker),
+    (OPERATE, "coordinator", coordinator.coordinator),
+    (OPERATE, "serve", serve.serve),
+    (OPERATE, "flower", flower.flower),
     (OPERATE, "doctor", doctor.doctor),
-    (OPERATE, "backends", backends.backends),
     (OPERATE, "restore", restore.restore),
     (OPERATE, "gc", gc.gc),
     (OPERATE, "simulate", simulate.simulate),
 )
 #: Commands that have commands of their own.
 GROUPS: tuple[tuple[str, str, typer.Typer], ...] = (
+    (TEAM, "quota", quota.app),
+    (OPERATE, "backends", backends.app),
     (OPERATE, "budget", budget.app),
     (OPERATE, "cache", cache.app),
     (OPERATE, "dead", dead.app),
+    (OPERATE, "token", token.app),
 )
 #: Settings of single commands beyond their name and group.
 _SETTINGS: dict[str, dict[str, Any]] = {"simulate": simulate.PASS_ON}

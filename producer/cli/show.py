@@ -47,7 +47,7 @@ def show(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show a run: scores and steps, or one step, task or call in full.
+    """Show a run: scores and steps; one step, task or call in full.
 
     A call is shown with the messages sent, the reply, each check with its reason, what a model
     that judges was asked and said, tokens, cost, and whether it came from the cache or from which

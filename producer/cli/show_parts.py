@@ -8,10 +8,9 @@ from typing import Any
 from rich.text import Text
 
 from producer.cli.console import Terminal
-from producer.minutes import active_seconds
 from producer.records import CallRecord, OptimizerRecord
 from producer.run_folder import RunFolder
-from producer.summary import Summary, summarize
+from producer.summary_from_log import summary_from_log
 from producer.timeline import Part
 from producer.view.call_page import attachment_line, call_page
 from producer.view.diff import skill_diff
@@ -23,7 +22,6 @@ from skillopt.config.suggest import did_you_mean
 from skillopt.domain.item import SPLITS
 from skillopt.domain.run import EpochEnd, RunState, StepState
 from skillopt.errors import InputError
-from skillopt.state.ports import Spend
 
 _LISTED_CALLS = 8
 _STEP_EVENTS = (
@@ -39,7 +37,7 @@ def show_run(terminal: Terminal, folder: RunFolder) -> None:
     stored = folder.read_summary()
     # A folder may have been moved since: it is shown where it is.
     here = {"run_dir": str(folder.path.resolve())}
-    summary = stored.model_copy(update=here) if stored else _from_log(folder, state)
+    summary = stored.model_copy(update=here) if stored else summary_from_log(folder, state)
     ascii_only = terminal.out.options.ascii_only
     terminal.show(
         *run_page(state, summary, ascii_only=ascii_only, measured_work=stored is not None)
@@ -203,15 +201,3 @@ def _priced(folder: RunFolder) -> bool:
     """Whether costs are known; before a summary exists they are not."""
     summary = folder.read_summary()
     return summary is not None and summary.cost_usd is not None
-
-
-def _from_log(folder: RunFolder, state: RunState) -> Summary:
-    return summarize(
-        state,
-        skill="",
-        spend=Spend(),
-        cache_hits=0,
-        seconds=active_seconds(folder.read_entries()),
-        run_dir=str(folder.path.resolve()),
-        priced=False,
-    )

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -13,10 +14,11 @@ from pathlib import Path
 from producer.embedded.logs import indented, last_lines
 from producer.embedded.silence import LifeSigns
 from skillopt.errors import EmbeddedError
-from skillopt.guarded import GuardedProcess, GuardTerms, exit_in_words
+from skillopt.guarded import GuardedProcess, GuardTerms, Stream, exit_in_words
 from skillopt.health import STOOD_STILL
 
 LOG_LINES = 10
+STANDARD_ERROR = 2
 
 
 class StopOrder(IntEnum):
@@ -35,7 +37,8 @@ class ChildSpec:
     argv: tuple[str, ...]
     #: The child's whole environment. Secrets belong here, never in `argv`.
     env: Mapping[str, str]
-    log_path: Path
+    #: Where its output goes; None: to our own standard error.
+    log_path: Path | None
     stop_order: int = StopOrder.WORKER
     #: Whether it is started again when it ends, with whatever exit code.
     restart: bool = True
@@ -119,13 +122,16 @@ class DeathRecord:
 def launch_under_guard(spec: ChildSpec, terms: GuardTerms) -> GuardedProcess:
     """Start a child with its output appended to its log."""
     try:
-        spec.log_path.parent.mkdir(parents=True, exist_ok=True)
-        with spec.log_path.open("ab") as log:
+        with ExitStack() as opened:
+            output: Stream = STANDARD_ERROR
+            if spec.log_path is not None:
+                spec.log_path.parent.mkdir(parents=True, exist_ok=True)
+                output = opened.enter_context(spec.log_path.open("ab"))
             return GuardedProcess.start(
                 spec.argv,
                 env=spec.env,
                 cwd=spec.cwd,
-                stdout=log,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 terms=terms,
             )
@@ -145,7 +151,7 @@ class Child:
         launch: Callable[[], GuardedProcess],
         process: GuardedProcess,
         *,
-        log_path: Path,
+        log_path: Path | None,
         rule: RestartRule | None,
         silence: LifeSigns | None = None,
     ) -> None:
@@ -202,10 +208,15 @@ class Child:
             self.process.signal(signal.SIGKILL)
 
     def _crash_loop(self, record: DeathRecord, death: Death) -> EmbeddedError:
-        lines = last_lines(self._log_path, LOG_LINES)
         return EmbeddedError(
             f"child {self.name!r} ended {record.crash_loop}, the last time with: {death.how}. "
             f"Repair what its log says and run the same command again. "
-            f"End of {str(self._log_path)!r}:\n"
-            f"{indented(lines)}"
+            f"{end_of_log(self._log_path)}"
         )
+
+
+def end_of_log(path: Path | None) -> str:
+    """Quote the last lines of a child's log, for a message."""
+    if path is None:
+        return "Its output is above."
+    return f"End of {str(path)!r}:\n{indented(last_lines(path, LOG_LINES))}"

@@ -46,7 +46,12 @@ def read_version(path: Path) -> RedisBinary | None:
     """Ask a server program for its version; None if it does not run or is not Redis."""
     try:
         answer = subprocess.run(
-            [str(path), "--version"], capture_output=True, text=True, timeout=20, check=False
+            [str(path), "--version"],
+            env={},  # no key that this process was given is its business
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -55,7 +55,10 @@ class Supervisor:
         restart: RestartRule = DEFAULT_RESTART_RULE,
         stop: StopRule = StopRule(),
         silence: SilenceRule = DEFAULT_SILENCE_RULE,
+        hurry: Callable[[], bool] = lambda: False,
     ) -> None:
+        """Supervise; while a stop goes on, `hurry` is asked whether to wait no longer."""
+        self._hurry = hurry
         self._server = server
         self._restart_rule = restart
         self._stop_rule = stop
@@ -146,6 +149,8 @@ class Supervisor:
             (self._stop_rule.kill_after_s, signal.SIGKILL),
         ]
         while running := [process for process in processes if process.poll() is None]:
+            if self._hurry():
+                began = min(began, time.monotonic() - self._stop_rule.quit_after_s)
             while due and time.monotonic() - began >= due[0][0]:
                 _, number = due.pop(0)
                 for process in running:
