@@ -9,7 +9,7 @@ PYTHON := $(shell for p in python3 python3.12 python3.11; do \
 	$$p -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& echo $$p && break; done)
 
-.PHONY: help demo install dev test test-slow test-cli e2e chaos chaos-all chaos-default soak lint check clean constraints
+.PHONY: help demo install dev test test-slow test-cli e2e chaos chaos-all chaos-default soak up-local lint check clean constraints
 
 help:  ## show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ chaos-default: dev  ## measure how long a fleet takes to recover at default sett
 soak: dev  ## keep a fleet busy and see that nothing of it grows: make soak MINUTES=10
 	PYTHONPATH=$(CURDIR)/tests:$(CURDIR) $(BIN)/python -m soak --minutes $(or $(MINUTES),10)
 
+up-local: install  ## start the services of deploy/compose.yaml on this machine, without Docker
+	$(BIN)/python deploy/local.py
+
 lint: dev  ## format check, lint, types, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -61,7 +64,7 @@ constraints: dev  ## write the pinned versions of what is installed now
 	$(BIN)/pip freeze --exclude-editable --exclude skillopt-fleet | grep -E '^[A-Za-z0-9._-]+==' > constraints.txt
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) $(AGENTS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .chaos
+	rm -rf $(VENV) $(AGENTS) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .chaos .browser
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with venv is needed and was not found" >&2; exit 1; }

@@ -115,6 +115,12 @@ class Store:
             dead=none,
             requests=none,
             archive=none,
+            shares=none,
+            quotas=none,
+            tokens=none,
+            limits=none,
+            spending=none,
+            notices=none,
         )
 
     def read(self, sha: str) -> bytes:

@@ -11,9 +11,9 @@ import pytest
 from interrupted_runs import RICH, SMALL, Interruption, Outcome, Site, undisturbed
 from scripted_run import make_plan
 
-from skillopt.domain.events import Resumed
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.spec import Budget
+from skillopt.domain.steering_events import Resumed
 from skillopt.domain.timing import DAY_S
 from skillopt.errors import StateCorrupt
 

@@ -19,7 +19,7 @@ from producer.known_runs import KnownRuns
 from producer.restoring import restore
 from producer.run_folder import RunFolder
 from producer.taking_over import take_over
-from skillopt.domain.events import LeftOut
+from skillopt.domain.steering_events import LeftOut
 from skillopt.errors import StateCorrupt
 
 

@@ -127,6 +127,7 @@ def test_an_export_takes_the_files_along(finished: FleetCommand, tmp_path: Path)
     assert {f"attachments/{sha256}" for sha256 in hashes()} <= paths
 
 
+@pytest.mark.slow
 def test_files_lost_in_mid_run_are_stored_anew_from_the_run_folder(
     run: FleetCommand, finished: FleetCommand
 ) -> None:

@@ -221,6 +221,7 @@ def test_pages_for_people_name_what_matters(filled: Bench, capsys) -> None:
         assert [word for word in words if word not in page] == []
 
 
+@pytest.mark.slow
 def test_what_was_cleared_is_paid_again(tmp_path: Path, cache: Cache) -> None:
     made = bench(tmp_path / "bench")
     made.evaluate("first")

@@ -44,6 +44,7 @@ def test_a_hung_process_is_noticed_and_replaced_and_nothing_changes(
     )
 
 
+@pytest.mark.slow
 def test_a_hung_redis_is_noticed_and_replaced_and_nothing_changes(
     command, undisturbed: FleetCommand
 ) -> None:

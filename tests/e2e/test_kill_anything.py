@@ -31,6 +31,7 @@ def test_worker_killed(command, undisturbed: FleetCommand) -> None:
     assert run.summary()["executions"] >= undisturbed.summary()["executions"]
 
 
+@pytest.mark.slow
 def test_worker_killed_three_times(command, undisturbed: FleetCommand) -> None:
     run = command().start()
     for step in (1, 2, 3):
@@ -40,6 +41,7 @@ def test_worker_killed_three_times(command, undisturbed: FleetCommand) -> None:
     assert run.decisions() == undisturbed.decisions()
 
 
+@pytest.mark.slow
 def test_coordinator_killed(command, undisturbed: FleetCommand) -> None:
     run = command().start()
     run.wait_for("proposed")
@@ -48,6 +50,7 @@ def test_coordinator_killed(command, undisturbed: FleetCommand) -> None:
     assert run.decisions() == undisturbed.decisions()
 
 
+@pytest.mark.slow
 def test_redis_killed(command, undisturbed: FleetCommand) -> None:
     run = command().start()
     run.wait_for("reflected", 2)

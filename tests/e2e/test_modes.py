@@ -159,6 +159,7 @@ def test_whole_rewrites_without_a_limit_from_failures_of_accumulated_batches(
     assert run.all(MetaLearned) == []
 
 
+@pytest.mark.slow
 def test_significance_on_soft_scores_of_several_samples(tmp_path: Path) -> None:
     run = train(
         tmp_path,
@@ -185,6 +186,7 @@ def test_significance_on_soft_scores_of_several_samples(tmp_path: Path) -> None:
     assert run.summary()["underpowered"] == sum(g.verdict == "underpowered" for g in gates)
 
 
+@pytest.mark.slow
 def test_without_a_gate_every_candidate_is_kept_and_measured(tmp_path: Path) -> None:
     run = train(
         tmp_path,

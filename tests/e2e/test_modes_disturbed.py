@@ -106,6 +106,7 @@ def early_gates(run: TrainedRun) -> int:
     return text.count('"early":true')
 
 
+@pytest.mark.slow
 def test_three_workers_at_uneven_speed_decide_as_one(again: Again, calm: TrainedRun) -> None:
     run = again("--workers", "3")
     assert run.run() == 0, run.err()
@@ -114,6 +115,7 @@ def test_three_workers_at_uneven_speed_decide_as_one(again: Again, calm: Trained
     assert len(used) == 3
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_a_step_and_the_coordinator_in_a_slow_update(
     again: Again, calm: TrainedRun
 ) -> None:

@@ -153,6 +153,7 @@ def test_check_explains_every_value_and_refuses_suspicious_tasks_when_strict(
     assert "shape" in refused["error"]["message"]
 
 
+@pytest.mark.slow
 def test_aa_measures_one_document_with_samples_of_its_own_each_time(tmp_path: Path) -> None:
     rules = [f'Always include the exact text "{one}:".' for one in ("Source", "Owner", "Verdict")]
     run = prepare(

@@ -86,6 +86,7 @@ def test_a_run_that_may_do_without_goes_on_and_says_so(command, poison: Poison) 
     assert {one["task"] for one in listed} == {TASK}
 
 
+@pytest.mark.slow
 def test_a_task_that_was_excluded_lets_the_run_end(command, poison: Poison) -> None:
     run = poisoned(command, poison, **QUICK)
     assert run.run() == 4, run.err() + run.logs()

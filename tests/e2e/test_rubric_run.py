@@ -127,6 +127,7 @@ def test_check_names_the_judges_backend_and_plan_counts_its_calls(trained):
     assert planned["phases"][0]["calls"] == 2 * len(SPLITS["val"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["threshold=0.4", 'rubric="It is polite."'])
 def test_another_threshold_or_rubric_judges_anew_without_any_rollout(trained, change):
     spec = str(trained.folder / "spec.yaml")

@@ -138,6 +138,7 @@ def test_cancelling_one_of_two_harms_nothing_of_the_other(
     assert calls(simulator) == TASKS
 
 
+@pytest.mark.slow
 def test_a_refresh_makes_its_own_calls_and_shares_with_none(
     evaluation: Start, simulator: Address, redis_url: str
 ) -> None:

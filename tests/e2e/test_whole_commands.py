@@ -125,6 +125,7 @@ def test_a_refused_key_pauses_the_run_and_a_good_one_continues_it(tmp_path: Path
     assert b"wrong-key" not in stored
 
 
+@pytest.mark.slow
 def test_two_coordinators_on_a_shared_redis_give_the_same_run(
     command, undisturbed: FleetCommand, redis_url: str
 ) -> None:
@@ -178,6 +179,7 @@ def test_modules_in_the_working_directory_do_not_replace_ours(tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_damaged_summary_is_made_anew_without_a_call(command) -> None:
     run = command("damaged", latency_s=0)
     assert run.run() == 0

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from scripted_run import ScriptedRun
 
-from skillopt.domain.events import Gated, GaveUp, Paused, Proposed, Resumed
+from skillopt.domain.events import Gated, Proposed
+from skillopt.domain.steering_events import GaveUp, Paused, Resumed
 from skillopt.loop.decide import decide
 
 

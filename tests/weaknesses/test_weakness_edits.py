@@ -19,14 +19,7 @@ from weakness_parts import (
     words_plan,
 )
 
-from skillopt.domain.events import (
-    BudgetDecided,
-    Event,
-    Proposed,
-    Selected,
-    Skipped,
-    StepStarted,
-)
+from skillopt.domain.events import BudgetDecided, Event, Proposed, Selected, Skipped, StepStarted
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.skill import SkillDocument
 

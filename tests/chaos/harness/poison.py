@@ -12,8 +12,9 @@ from harness.verdict import orphans
 from harness.work import Run, make_measurement
 from harness.written import read_written
 from skillopt.domain.documents import Documents
-from skillopt.domain.events import GaveUp, Paused, decode_event
+from skillopt.domain.events import decode_event
 from skillopt.domain.item import Item
+from skillopt.domain.steering_events import GaveUp, Paused
 from skillopt.loop.jobs import JobFactory
 from skillopt.state import keys
 

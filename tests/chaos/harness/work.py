@@ -16,7 +16,8 @@ from producer.published import published_revision
 from producer.run_folder import RunFolder
 from skillopt.config.load import LoadedSpec, load_eval_plan, load_plan
 from skillopt.config.packaged import configs_dir
-from skillopt.domain.events import Event, Resumed
+from skillopt.domain.events import Event
+from skillopt.domain.steering_events import Resumed
 from skillopt.domain.usage import Price
 from skillopt.simulator.options import SimulatorOptions
 

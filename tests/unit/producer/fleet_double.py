@@ -13,12 +13,13 @@ from scripted_run import Models, ScriptedRun, finished_job, make_plan
 from producer.driver import Driver
 from producer.facts import LedgerFacts
 from producer.submit import Submission, submit
-from skillopt.domain.events import Event, Gated, GaveUp, Paused, Resumed, RunCreated, decode_event
+from skillopt.domain.events import Event, Gated, RunCreated, decode_event
 from skillopt.domain.fingerprint import canonical_json, sha256_hex
 from skillopt.domain.jobs import JudgeSpec, RolloutSpec, decode_spec
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.results import Body, ReplyBody
 from skillopt.domain.run import RunState
+from skillopt.domain.steering_events import GaveUp, Paused, Resumed
 from skillopt.domain.timing import Timing
 from skillopt.loop.fold import fold
 from skillopt.loop.jobs import WantedJob

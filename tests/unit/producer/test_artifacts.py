@@ -6,16 +6,8 @@ from scripted_run import ScriptedRun, make_plan
 
 from producer.artifacts import write_records
 from producer.run_folder import RunFolder
-from skillopt.domain.events import (
-    Compared,
-    Gated,
-    GaveUp,
-    LeftOut,
-    Measured,
-    MetaLearned,
-    Proposed,
-    Reflected,
-)
+from skillopt.domain.events import Compared, Gated, Measured, MetaLearned, Proposed, Reflected
+from skillopt.domain.steering_events import GaveUp, LeftOut
 
 
 def write(folder: RunFolder, run: ScriptedRun) -> list[str]:

@@ -11,7 +11,7 @@ from producer.dead import DeadLetter, dead_letters, exclude, meant, retry
 from producer.facts import LedgerFacts
 from producer.known_runs import KnownRuns
 from producer.view.dead_page import list_page, place, show_page
-from skillopt.domain.events import LeftOut, Paused
+from skillopt.domain.steering_events import LeftOut, Paused
 from skillopt.errors import InputError
 from skillopt.loop.decide import decide
 from skillopt.loop.jobs import WantedJob

@@ -4,9 +4,10 @@ import pytest
 from fleet_double import TIMING, Bench, Trouble, decisions, undisturbed
 from scripted_run import make_plan
 
-from producer.wants import MIN_WINDOW
-from skillopt.domain.events import Finished, GaveUp, Measured, RunCreated, StepStarted
+from producer.wants import MIN_ROOM
+from skillopt.domain.events import Finished, Measured, RunCreated, StepStarted
 from skillopt.domain.spec import Budget
+from skillopt.domain.steering_events import GaveUp
 from skillopt.domain.view import RunView
 from skillopt.errors import StateCorrupt
 from skillopt.state.ports import WorkerInfo
@@ -55,7 +56,7 @@ def test_people_are_told_what_is_done_and_why_it_waits():
     bench.drive(run)
     view = RunView.model_validate_json(bench.state.runs.view(run) or "")
     assert (view.stage, view.done, view.total) == ("baseline", 0, 4)
-    assert view.in_flight == MIN_WINDOW
+    assert view.in_flight == MIN_ROOM
     assert view.waiting == "waiting for a worker of backend 'sim'"
 
 
@@ -163,7 +164,7 @@ def test_two_runs_that_want_the_same_jobs_at_once_share_each():
 
 
 @pytest.mark.parametrize(
-    ("capacities", "expected"), [((), MIN_WINDOW), ((1,), MIN_WINDOW), ((2, 1), 6)]
+    ("capacities", "expected"), [((), MIN_ROOM), ((1,), MIN_ROOM), ((2, 1), 6)]
 )
 def test_no_more_messages_are_under_way_than_the_window_allows(capacities, expected):
     bench = Bench()
@@ -185,7 +186,7 @@ def test_workers_of_other_backends_do_not_widen_the_window():
     bench.fleet.mishap = Trouble("lost", 99)
     bench.doorbell.idle = bench.stop.set
     bench.drive(bench.submit().run)
-    assert len(bench.fleet.messages) == MIN_WINDOW
+    assert len(bench.fleet.messages) == MIN_ROOM
 
 
 def test_what_a_decision_waits_for_is_sent_before_the_background():

@@ -8,7 +8,8 @@ import pytest
 from fleet_double import TIMING, Bench, Trouble, decisions, undisturbed
 from scripted_run import make_plan
 
-from skillopt.domain.events import Gated, GaveUp, Paused
+from skillopt.domain.events import Gated
+from skillopt.domain.steering_events import GaveUp, Paused
 from skillopt.loop.jobs import WantedJob
 from skillopt.state.ports import Lane, Lead, Results, StoredResult
 

@@ -7,8 +7,9 @@ from fleet_double import Bench
 from scripted_run import make_plan
 
 from producer.submit import submit
-from skillopt.domain.events import Finished, LeftOut, Paused
+from skillopt.domain.events import Finished
 from skillopt.domain.plan import RunPlan
+from skillopt.domain.steering_events import LeftOut, Paused
 
 WHY = {"val-beta": "its tool is gone"}
 

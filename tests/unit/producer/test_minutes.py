@@ -3,15 +3,8 @@ from __future__ import annotations
 import pytest
 
 from producer.minutes import active_seconds
-from skillopt.domain.events import (
-    Event,
-    Finished,
-    GaveUp,
-    Paused,
-    Resumed,
-    RunCreated,
-    encode_event,
-)
+from skillopt.domain.events import Event, Finished, RunCreated, encode_event
+from skillopt.domain.steering_events import GaveUp, Paused, Resumed
 from skillopt.state.ports import LogEntry
 
 CREATED = RunCreated(run="r", name="n", plan="p", skill="s")

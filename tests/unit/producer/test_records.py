@@ -7,16 +7,9 @@ from scripted_run import ScriptedRun, make_plan
 from producer.folder.moments import Moments
 from producer.folder.rollouts import EXPIRED, Scope, collect, locate
 from producer.records import decode_record, encode_records
-from skillopt.domain.events import (
-    Finished,
-    GaveUp,
-    LeftOut,
-    Measured,
-    Reflected,
-    Selected,
-    StepStarted,
-)
+from skillopt.domain.events import Finished, Measured, Reflected, Selected, StepStarted
 from skillopt.domain.outcome import LedgerLine
+from skillopt.domain.steering_events import GaveUp, LeftOut
 from skillopt.errors import StateCorrupt
 
 

@@ -9,11 +9,12 @@ import yaml
 from scripted_run import SKILL, ScriptedRun, make_plan
 
 from producer.run_folder import RunFolder, find_run
-from skillopt.domain.events import Gated, Paused, Proposed, Reflected
+from skillopt.domain.events import Gated, Proposed, Reflected
 from skillopt.domain.fingerprint import sha256_hex
 from skillopt.domain.skill import SkillDocument
 from skillopt.domain.skill_folder import SkillFile
 from skillopt.domain.spec import Budget
+from skillopt.domain.steering_events import Paused
 from skillopt.errors import InputError, StateCorrupt
 from skillopt.state.ports import LogEntry
 

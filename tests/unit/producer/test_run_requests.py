@@ -7,9 +7,10 @@ from fleet_double import Bench, decisions, undisturbed
 from scripted_run import make_plan
 
 from producer.requests import LeaveOut, TryAgain, ask, decode_request
-from skillopt.domain.events import Finished, GaveUp, LeftOut, Paused, Resumed
+from skillopt.domain.events import Finished
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.spec import Budget
+from skillopt.domain.steering_events import GaveUp, LeftOut, Paused, Resumed
 from skillopt.errors import StateCorrupt
 from skillopt.loop.jobs import WantedJob
 from skillopt.state.ports import Lane

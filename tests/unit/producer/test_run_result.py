@@ -12,7 +12,8 @@ from scripted_run import ScriptedRun
 from producer.run_result import RunPaused, RunResult
 from producer.session import Ended
 from producer.summary import summarize
-from skillopt.domain.events import Measured, Paused
+from skillopt.domain.events import Measured
+from skillopt.domain.steering_events import Paused
 from skillopt.errors import SkillOptError
 from skillopt.state.ports import Spend
 

@@ -9,9 +9,10 @@ from fleet_double import TIMING, Bench
 from scripted_run import make_plan
 
 from producer.submit import caps_of, submit
-from skillopt.domain.events import GaveUp, Paused, Resumed, RunCreated
+from skillopt.domain.events import RunCreated
 from skillopt.domain.plan import RunPlan
 from skillopt.domain.spec import Budget
+from skillopt.domain.steering_events import GaveUp, Paused, Resumed
 from skillopt.state.ports import Caps
 
 

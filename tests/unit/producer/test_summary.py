@@ -9,10 +9,11 @@ from scripted_run import Models, ScriptedRun, make_plan
 from producer.run_folder import RunFolder
 from producer.scores import score_of
 from producer.summary import exit_code, summarize
-from skillopt.domain.events import LeftOut, Measured, Paused
+from skillopt.domain.events import Measured
 from skillopt.domain.fingerprint import text_hash
 from skillopt.domain.item import Splits
 from skillopt.domain.measurement import ItemScore, Measurement
+from skillopt.domain.steering_events import LeftOut, Paused
 from skillopt.state.ports import Amount, Spend
 
 SPEND = Spend(
@@ -128,7 +129,7 @@ def test_tasks_left_out_are_named_in_a_warning():
         ("budget", 3, "the budget is used up"),
         ("coverage", 4, "too many results are missing"),
         ("infrastructure", 4, "calls cannot be made"),
-        ("requested", 4, "it was asked to pause"),
+        ("requested", 130, "it was asked to pause"),
     ],
 )
 def test_a_paused_run_says_why_and_exits_accordingly(why, code, words):

@@ -12,7 +12,8 @@ from scripted_run import make_plan
 from producer.coordinator import Coordinator
 from producer.run_folder import RunFolder
 from skillopt import __version__
-from skillopt.domain.events import Finished, Paused, encode_event
+from skillopt.domain.events import Finished, encode_event
+from skillopt.domain.steering_events import Paused
 from skillopt.domain.view import RunView, read_view
 from skillopt.errors import NotUnderstood, StateCorrupt
 from skillopt.state.ports import Lane

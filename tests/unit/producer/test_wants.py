@@ -79,7 +79,7 @@ def test_what_another_run_waits_for_stays_wanted():
     bench.submit(other)
     bench.doorbell.idle = bench.stop.set
     unwant = bench.state.board.unwant
-    bench.state.board.unwant = lambda lead, jobs: None  # type: ignore[method-assign]
+    bench.state.board.unwant = lambda lead, jobs, **_: None  # type: ignore[method-assign]
     bench.drive(other.run_id)  # goes as far as it can and never lets go
     bench.state.board.unwant = unwant  # type: ignore[method-assign]
     bench.stop.clear()
@@ -94,13 +94,13 @@ def test_a_coordinator_that_takes_over_lets_go_of_what_its_predecessor_left():
     run = bench.submit(plan).run
     unwant, dropped = bench.state.board.unwant, []
 
-    def killed_before_letting_go(lead: Any, jobs: list[str]) -> None:
+    def killed_before_letting_go(lead: Any, jobs: list[str], **_: Any) -> None:
         bench.stop.set()
 
     bench.state.board.unwant = killed_before_letting_go  # type: ignore[method-assign]
     bench.drive(run)
     assert bench.known(plan).gates[-1].early
-    bench.state.board.unwant = lambda lead, jobs: (dropped.extend(jobs), unwant(lead, jobs))  # type: ignore[method-assign,func-returns-value]
+    bench.state.board.unwant = lambda lead, jobs, **_: (dropped.extend(jobs), unwant(lead, jobs))  # type: ignore[method-assign,func-returns-value]
     bench.stop.clear()
     bench.drive(run, owner="c2")
     assert dropped
