@@ -4,7 +4,10 @@
     ├── InputError             what a person wrote is wrong: exit 2, names file, key, value, fix
     │   ├── ConfigError        spec, catalogue or command line
     │   ├── TaskError          task records and splits
-    │   └── StoreBusy          another command holds the store
+    │   ├── StoreBusy          another command holds the store
+    │   ├── QuotaExceeded      an owner has as many runs as they may have at once
+    │   ├── Conflict           the run is in no state to be asked this
+    │   └── NotAllowed         the queue's server refuses the token, or what it asks for
     ├── StateError             the shared state refused or is away
     │   ├── Fenced             somebody else owns the run now
     │   ├── StaleVersion       the log moved on since it was read
@@ -64,6 +67,33 @@ class StoreBusy(InputError):
     """Another command is using this store."""
 
     code = "store_busy"
+
+
+class QuotaExceeded(InputError):
+    """The owner has as many open runs as their quota allows."""
+
+    code = "quota"
+
+    def __init__(self, owner: str, count: int, limit: int) -> None:
+        super().__init__(
+            f"owner {owner!r} has {count} open run(s) and may have {limit}: wait for one to end, "
+            f"pause or cancel one, or raise it with `skillopt quota set {owner} --max-runs …`"
+        )
+        self.owner = owner
+        self.count = count
+        self.limit = limit
+
+
+class Conflict(InputError):
+    """The run is in no state to be asked this."""
+
+    code = "conflict"
+
+
+class NotAllowed(InputError):
+    """The queue does not let this token do that."""
+
+    code = "not_allowed"
 
 
 class StateError(SkillOptError):
